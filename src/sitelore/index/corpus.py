@@ -31,7 +31,7 @@ from sitelore.ports import SearchIndex
 Mask = NDArray[np.bool_]
 _LAST_CHARACTER = chr(0x10FFFF)
 
-LINK_LIST_WEIGHT = 0.5
+LINK_LIST_WEIGHT = 0.3
 """Lists of links (indexes, tables of contents, tag pages) repeat the words of what they lead to, which should come first."""
 CACHED_CHUNKS = 2_000_000
 """Chunks of all sites that are kept in memory between queries, about 30 bytes each."""

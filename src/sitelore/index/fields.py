@@ -8,30 +8,31 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sitelore.index.chunking.places import definition_terms
+from sitelore.index.chunking.places import defined_words
 from sitelore.index.terms import terms_of
-from sitelore.model.markdown_blocks import parse_blocks
 from sitelore.model.search import Chunk
 
 TITLE_WEIGHT = 3
 HEADING_WEIGHT = 2
 TERM_WEIGHT = 3
-"""Of terms of definitions: signatures of functions, options, settings."""
+"""Of what a chunk defines: signatures of functions, options, settings."""
+ANCHOR_WEIGHT = 2
+"""Of the page's own anchors, which often are the full names of what a chunk defines (`csv.DictWriter.writeheader`)."""
 
 
 def weighted_terms(chunk: Chunk, title: str, lang: str) -> tuple[Counter[str], int]:
     """The terms of a chunk with their weighted counts, and its length: the number of terms without weights."""
     headings = chunk.headings[1:] if chunk.headings[:1] == (title,) else chunk.headings
-    counts = terms_of("\n".join((chunk.lead, chunk.text)), lang)
-    named = definition_text(chunk.text)
+    counts = terms_of(f"{chunk.lead}\n{chunk.text}", lang)
     length = counts.total()
-    for text, weight in ((title, TITLE_WEIGHT), ("\n".join(headings), HEADING_WEIGHT), (named, TERM_WEIGHT - 1)):
+    anchors = "\n".join(anchor for at, anchor in chunk.anchors if at >= 0)
+    for text, weight in (
+        (title, TITLE_WEIGHT),
+        ("\n".join(headings), HEADING_WEIGHT),
+        ("\n".join(defined_words(chunk.text)), TERM_WEIGHT - 1),
+        (anchors, ANCHOR_WEIGHT),
+    ):
         for term, count in terms_of(text, lang).items() if text else ():
             counts[term] += weight * count
             length += count
     return counts, length
-
-
-def definition_text(text: str) -> str:
-    """The definition terms of a chunk, a line for each."""
-    return "\n".join(text[line.start : line.end] for line in definition_terms(text, parse_blocks(text)))

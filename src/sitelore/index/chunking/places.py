@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sitelore.index.plain_text import plain_text
-from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent
+from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent, parse_blocks
 
 _MAX_TERM_CHARS = 240
 _MAX_TERM_LINES = 12
 _KEY_CHARS = 48
+_OPENING_TERM = re.compile(r"^[ \t>]*(?:[-*+]|\|)[ \t]+(`[^`\n]{1,80}`|\*\*[^*\n]{1,80}\*\*)(?=[ \t]*\S)", re.MULTILINE)
 _NOT_KEY = re.compile(r"[\W_]+")
 
 
@@ -55,6 +56,14 @@ def definition_terms(text: str, blocks: Sequence[MarkdownBlock]) -> Iterator[Mar
         below = text[following.lines[0].start : following.lines[0].end]
         if indent is not None and len(below) - len(below.lstrip()) > indent:
             yield from (line for line in block.lines[at:] if line.end - line.start <= _MAX_TERM_CHARS)
+
+
+def defined_words(text: str) -> Iterator[str]:
+    """What a text defines: terms of definition lists, and code or bold text that opens a list item or a table row."""
+    for line in definition_terms(text, parse_blocks(text)):
+        yield text[line.start : line.end]
+    for opening in _OPENING_TERM.finditer(text):
+        yield opening[1]
 
 
 def _named_lines(text: str, blocks: Sequence[MarkdownBlock]) -> list[tuple[MarkdownLine, bool]]:
