@@ -6,7 +6,7 @@ A `Corpus` joins the sites. Rows count through all of them: sites are sorted by 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
@@ -166,6 +166,14 @@ class Corpus:
         """The rows of those of a site's chunks that are live, and a mask of which are."""
         rows, live = self.sites[site].chunks.rows(numbers)
         return rows + self._first_rows[site], live
+
+    async def known_terms(self, search_index: SearchIndex, prefix: str, limit: int) -> dict[str, int]:
+        """The most frequent terms with this beginning over all sites, and in how many chunks each occurs."""
+        total: Counter[str] = Counter()
+        for site in self.sites:
+            if len(site.chunks):
+                total.update(dict(await search_index.terms(site.site, prefix, limit)))
+        return dict(sorted(total.items(), key=lambda known: (-known[1], known[0]))[:limit])
 
     async def postings(self, search_index: SearchIndex, terms: Collection[str]) -> dict[str, TermPostings]:
         """The postings of terms over all sites."""

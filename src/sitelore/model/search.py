@@ -86,6 +86,8 @@ class PageToIndex:
     title: CleanText = NO_TEXT
     content_type: str = ""
     fetched_at: float = 0.0
+    has_chunks: bool = False
+    """Whether its chunks were made from this document, by other settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,11 @@ class SiteIndexStats:
     """Chunks that have a vector of the requested model."""
     held: int = 0
     """Pages of a mass deletion that waits for confirmation."""
+
+    def is_named(self, name: str) -> bool:
+        """Whether a name means this site: its name, its host without the port, or a domain above that."""
+        host = self.name.partition(":")[0]
+        return name in {self.name, host} or host.endswith(f".{name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +233,33 @@ class SearchQuery:
     per_page: int = 2
     """The maximum number of hits from one page."""
     mode: SearchMode = SearchMode.HYBRID
+    explain: bool = False
+    """Whether hits say how their score came about."""
     flagged: bool = True
     """Whether chunks with a suspected prompt injection are included."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermExplanation:
+    """What one word of the query contributed to the score of a result."""
+
+    term: str
+    score: float
+    chunks: int
+    """In how many chunks the term occurs."""
+    fields: tuple[str, ...] = ()
+    """Where in the chunk: title, headings, definitions, anchors, text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How the score of a result came about."""
+
+    words: tuple[TermExplanation, ...] = ()
+    adjacent: float = 0.0
+    """The bonus for words that are adjacent in the query and on the page, in units of the lexical score."""
+    weight: float = 1.0
+    """What the score was multiplied with: less than 1 for a list of links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +268,11 @@ class Hit:
 
     chunk: ChunkRecord
     score: float
+    """Between 0 and 1, comparable between queries: 1 would be a chunk with every word of the query, and the same meaning."""
     lexical: float | None = None
+    """BM25."""
     dense: float | None = None
+    """Cosine similarity."""
     snippet: str = ""
     highlights: tuple[tuple[int, int], ...] = ()
     """Character offsets of the query's words in the snippet."""
@@ -246,6 +281,8 @@ class Hit:
     """The page's own anchor nearest above the part that answers."""
     is_at_anchor: bool = False
     """Whether that part begins at the anchor, so that no text fragment is needed."""
+    explanation: Explanation | None = None
+    """Where the query asked for it."""
 
     @property
     def citation(self) -> str:
@@ -264,6 +301,8 @@ class SearchAnswer:
     chunks: int = 0
     embedded: int = 0
     """How many of the searched chunks have a vector."""
+    suggestion: str = ""
+    """The query with another spelling of words that are on no page, where nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)

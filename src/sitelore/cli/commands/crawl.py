@@ -121,6 +121,8 @@ class OutputOptions:
     resume: bool = False
     debug: bool = False
     as_json: bool = False
+    index: bool = True
+    """Whether pages are indexed while they are crawled."""
 
 
 def crawl(
@@ -232,6 +234,9 @@ def crawl(
             help="Private addresses that links and redirects may reach. Seed URLs are always allowed. Repeatable.",
         ),
     ] = None,
+    index: Annotated[
+        bool, typer.Option("--index/--no-index", help="Index pages for search while they are crawled.")
+    ] = True,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be crawled; fetches only robots.txt and sitemaps.")
@@ -288,7 +293,8 @@ def crawl(
 
         return show_plan(settings, operator_access().with_other(run_access), as_json=as_json)
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
-    return run_crawl(settings, OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json), run_access)
+    output_options = OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json, index)
+    return run_crawl(settings, output_options, run_access)
 
 
 def pipeline(
@@ -431,11 +437,12 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
     import time
 
     from sitelore.app.access import check_access
+    from sitelore.app.index_process import indexing_beside
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
     from sitelore.model.rendering import RenderReason
 
-    async with build_app(output.data, writing=True) as plain_app:
+    async with build_app(output.data, writing=True) as plain_app, indexing_beside(output.data, enabled=output.index):
         app = plain_app.with_access(access)
         check_access(app.access)
         enable_garbage_collection()
