@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sitelore.index.chunking.places import defined_words
+from sitelore.index.chunking.places import definitions
 from sitelore.index.lexical import CorpusStatistics, ScoredTerm, term_scores
 from sitelore.index.terms import terms_of
+from sitelore.model.markdown_blocks import parse_blocks
 from sitelore.model.search import ChunkRecord, TermExplanation
 
 
@@ -15,7 +16,7 @@ def fields_of(record: ChunkRecord) -> Mapping[str, str]:
     return {
         "title": record.title,
         "headings": "\n".join(record.headings),
-        "definitions": "\n".join(defined_words(record.text)),
+        "definitions": "\n".join(words for _, words in definitions(record.text, parse_blocks(record.text))),
         "anchors": "\n".join(anchor for at, anchor in record.anchors if at >= 0),
         "text": f"{record.lead}\n{record.text}",
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sitelore.index.chunking.places import defined_words
 from sitelore.index.terms import terms_of
 from sitelore.model.search import Chunk
 
@@ -29,7 +28,7 @@ def weighted_terms(chunk: Chunk, title: str, lang: str) -> tuple[Counter[str], i
     for text, weight in (
         (title, TITLE_WEIGHT),
         ("\n".join(headings), HEADING_WEIGHT),
-        ("\n".join(defined_words(chunk.text)), TERM_WEIGHT - 1),
+        ("\n".join(chunk.definitions), TERM_WEIGHT - 1),
         (anchors, ANCHOR_WEIGHT),
     ):
         for term, count in terms_of(text, lang).items() if text else ():

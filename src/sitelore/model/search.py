@@ -60,6 +60,8 @@ class Chunk:
     anchors: tuple[tuple[int, str], ...] = ()
     """The page's own anchors: the one above the chunk (-1), and those in it with their offsets in `text`."""
     flags: tuple[Flag, ...] = ()
+    definitions: tuple[str, ...] = ()
+    """What it defines: signatures of functions, options, settings. Parts of its text."""
     is_link_list: bool = False
     """Whether most of its text is labels of links: an index, a table of contents, a tag page."""
 

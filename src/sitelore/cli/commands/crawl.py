@@ -234,9 +234,7 @@ def crawl(
             help="Private addresses that links and redirects may reach. Seed URLs are always allowed. Repeatable.",
         ),
     ] = None,
-    index: Annotated[
-        bool, typer.Option("--index/--no-index", help="Index pages for search while they are crawled.")
-    ] = True,
+    index: Annotated[bool, typer.Option("--index/--no-index", help="Index pages for search while they are crawled.")] = True,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be crawled; fetches only robots.txt and sitemaps.")

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import pairwise
 
 from sitelore.index.chunking.boundaries import ChunkSpan, OverlappedSpan, PieceLimits, choose_starts, spans_with_overlap
-from sitelore.index.chunking.places import NamedPlace, named_places
+from sitelore.index.chunking.places import NamedPlace, definitions, named_places
 from sitelore.index.chunking.readable import UNCHANGED, SourceMap
 from sitelore.index.chunking.segments import Heading, Segment, segment_markdown
 from sitelore.index.chunking.text_fragments import text_fragment
@@ -69,6 +69,7 @@ def chunk_page(url: Url, text: CleanText, sizes: ChunkSizes = _DEFAULT, page: Pa
     heading_starts = [heading.start for heading in headings]
     named = [place for place in named_places(text, blocks, page.anchors) if place.anchor] if page.anchors else []
     plain = page.plain or "\n".join(map(plain_text, text.split("\n")))
+    defined = definitions(text, blocks)
     chunks: list[Chunk] = []
     copies: dict[str, int] = {}
     for piece, (span, start, end) in zip(pieces, places, strict=True):
@@ -85,11 +86,17 @@ def chunk_page(url: Url, text: CleanText, sizes: ChunkSizes = _DEFAULT, page: Pa
             landmark=page.landmark,
             fragment=text_fragment(text, piece.start, piece.end, plain),
             anchors=_anchors_in(named, span),
+            definitions=tuple(words for _, words in defined[slice(*_inside(defined, span))]),
             flags=find_flags(own),
             is_link_list=page.source.linked_share(span.start, span.end) > _LINK_LIST_SHARE,
         )
         chunks.append(chunk)
     return tuple(chunks)
+
+
+def _inside(defined: list[tuple[int, str]], span: OverlappedSpan) -> tuple[int, int]:
+    """The range of the definitions that begin in a chunk."""
+    return bisect_left(defined, (span.start, "")), bisect_left(defined, (span.end, ""))
 
 
 def _anchors_in(named: list[NamedPlace], span: OverlappedSpan) -> tuple[tuple[int, str], ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sitelore.index.plain_text import plain_text
-from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent, parse_blocks
+from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent
 
 _MAX_TERM_CHARS = 240
 _MAX_TERM_LINES = 12
@@ -58,12 +58,10 @@ def definition_terms(text: str, blocks: Sequence[MarkdownBlock]) -> Iterator[Mar
             yield from (line for line in block.lines[at:] if line.end - line.start <= _MAX_TERM_CHARS)
 
 
-def defined_words(text: str) -> Iterator[str]:
-    """What a text defines: terms of definition lists, and code or bold text that opens a list item or a table row."""
-    for line in definition_terms(text, parse_blocks(text)):
-        yield text[line.start : line.end]
-    for opening in _OPENING_TERM.finditer(text):
-        yield opening[1]
+def definitions(text: str, blocks: Sequence[MarkdownBlock]) -> list[tuple[int, str]]:
+    """What a text defines, with offsets: terms of definition lists, and code or bold text that opens a list item or table row."""
+    terms = [(line.start, text[line.start : line.end]) for line in definition_terms(text, blocks)]
+    return sorted(terms + [(opening.start(), opening[1]) for opening in _OPENING_TERM.finditer(text)])
 
 
 def _named_lines(text: str, blocks: Sequence[MarkdownBlock]) -> list[tuple[MarkdownLine, bool]]:

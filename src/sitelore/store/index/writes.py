@@ -61,7 +61,9 @@ def pages_to_index(conn: sa.Connection, tenant: TenantId, site: SiteId, limit: i
     )
     return [
         PageToIndex(Url.trusted(long_url or key), document, title, content_type or "", fetched_at, indexed == document)
-        for key, long_url, document, title, content_type, fetched_at, indexed in conn.execute(query.order_by(c.url).limit(limit))
+        for key, long_url, document, title, content_type, fetched_at, indexed in conn.execute(
+            query.order_by(c.url).limit(limit)
+        )
     ]
 
 
