@@ -34,16 +34,17 @@ def summary(number: int, chance: random.Random) -> PageSummary:
     text = " ".join(chance.choices(WORDS, k=300))
     return PageSummary(
         url, UrlState.VISITED, 200, True, True, False, Indexability.INDEXABLE,
-        source=Source.SEED if not number else Source.LINK, depth=1, group=sys.intern(folder_of(url)), title=f"Page {number} about {text[:20]}", h1=text[:30],
-        description=text[:90], lang="en", word_count=300, content_hash=f"{chance.getrandbits(128):032x}",
-        elapsed_s=0.1, body_bytes=9_000, text_bytes=1_900, html_bytes=20_000, fetched_at=1.8e9, shingles=shingles_of(text),
+        source=Source.SEED if not number else Source.LINK, depth=1, group=sys.intern(folder_of(url)),
+        title=f"Page {number} about {text[:20]}", h1=text[:30], description=text[:90], lang="en", word_count=300,
+        content_hash=f"{chance.getrandbits(128):032x}", elapsed_s=0.1, body_bytes=9_000, text_bytes=1_900, html_bytes=20_000,
+        fetched_at=1.8e9, shingles=shingles_of(text),
     )  # fmt: skip
 
 
 def build(pages: int, links: int) -> Site:
     """A site of this size."""
     chance = random.Random(1)
-    summaries = {page.url: page for page in (summary(number, chance) for number in range(pages))}
+    summaries = {str(page.url): page for page in (summary(number, chance) for number in range(pages))}
     urls = list(summaries)
     graph = SiteGraph()
     for number, url in enumerate(urls):

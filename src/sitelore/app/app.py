@@ -529,11 +529,17 @@ class LazySearch:
         return self._search_index
 
     async def keep_current(self, stop: asyncio.Event) -> None:
-        """Index and embed what changes for any tenant until stopped. Errors are logged and retried."""
+        """Index and embed what changes for any tenant until stopped. Words never wait for vectors, which take much longer."""
+        words = self._keep_updating(lambda service: service.update_words(stop), stop)
+        vectors = self._keep_updating(lambda service: service.update_vectors(stop), stop)
+        await asyncio.gather(words, vectors)
+
+    async def _keep_updating(self, update: Callable[[SearchService], Awaitable[None]], stop: asyncio.Event) -> None:
+        """Update every tenant again and again. Errors are logged and retried."""
         while not stop.is_set():
             try:
                 for tenant in await self._queue.tenants():
-                    await self.service(tenant.id).update_all(stop)
+                    await update(self.service(tenant.id))
             except StorageError as problem:
                 _LOG.warning("storage unavailable, indexing retries: %s", problem)
             except Exception:  # noqa: BLE001 the index is derived data: an error in it must not end the crawls of this process
