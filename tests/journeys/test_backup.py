@@ -196,24 +196,30 @@ async def test_servers_are_backed_up_and_restored_into_an_empty_database(servers
                 done = await run_cli_async("backup", str(tmp_path / "backup"), "--json", env=environments[0])
                 assert done.code == 0, done.err
                 assert not crawling.done()
-                await crawling
+                running = await crawling
+                expected = await export(app, running)
                 refused = await run_cli_async("restore", str(tmp_path / "backup"), "--yes", env=environments[0])
                 assert refused.code == 2
                 assert "other connections" in refused.err
-        done = await run_cli_async("restore", str(tmp_path / "backup"), env=environments[1])
-        assert done.code == 0, done.err
-        again = await run_cli_async("restore", str(tmp_path / "backup"), env=environments[1])
-        assert again.code == 1, "there are data now"
-        again = await run_cli_async("restore", str(tmp_path / "backup"), "--yes", env=environments[1])
-        assert again.code == 0, again.err
-        async with scaled(settings[1]) as app:
-            run = await app.ledger.run(result.run.id)
-            assert run is not None
-            assert await export(app, run) == before
-            for row in result.rows.values():
-                assert row.document is None or await app.blobs.get(row.document)
-            assert [stored.name for stored in await app.queue.tenants()] == ["default", tenant.name]
-            assert await app.ledger.for_tenant(tenant.id).runs() == [], "row-level security is in place again"
+            done = await run_cli_async("restore", str(tmp_path / "backup"), env=environments[1])
+            assert done.code == 0, done.err
+            again = await run_cli_async("restore", str(tmp_path / "backup"), env=environments[1])
+            assert again.code == 1, "there are data now"
+            again = await run_cli_async("restore", str(tmp_path / "backup"), "--yes", env=environments[1])
+            assert again.code == 0, again.err
+            async with scaled(settings[1]) as app:
+                run = await app.ledger.run(result.run.id)
+                assert run is not None
+                assert await export(app, run) == before
+                for row in result.rows.values():
+                    assert row.document is None or await app.blobs.get(row.document)
+                assert [stored.name for stored in await app.queue.tenants()] == ["default", tenant.name]
+                assert await app.ledger.for_tenant(tenant.id).runs() == [], "row-level security is in place again"
+                unfinished = await app.ledger.run(running.id)
+                assert unfinished is not None
+                assert unfinished.state is RunState.RUNNING
+                finished = await app.crawl(unfinished, Progress(), asyncio.Event())
+                assert await export(app, finished) == expected
         without = await run_cli_async("backup", str(tmp_path / "none"), env=environments[0] | {"PATH": str(tmp_path)})
         assert without.code == 2
         assert "pg_dump is not installed" in without.err
