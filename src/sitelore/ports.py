@@ -7,10 +7,10 @@ Implemented by: `fetch` (`Fetcher`, `Renderer`, `Robots`), `frontier` (`HostGate
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
 from sitelore.model.frontier import (
@@ -47,17 +47,14 @@ from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 
-if TYPE_CHECKING:  # dozens of classes, which a crawl has no use for
-    from sitelore.model.platform.webhooks import (
-        Attempt,
-        Delivery,
-        DeliveryBatch,
-        DeliveryListing,
-        DeliveryVerdict,
-        EndpointChange,
-        WebhookEndpoint,
-        WebhookQueue,
-        WebhookStats,
+if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
+    from sitelore.model.audit import (
+        AuditPhase,
+        AuditRecord,
+        AuditScore,
+        FindingListing,
+        FindingRecord,
+        Ignore,
     )
     from sitelore.model.search import (
         ChunkRecord,
@@ -251,6 +248,10 @@ class RunQueue(Protocol):
         """All RUNNING runs, oldest first."""
         ...
 
+    async def due_audits(self, now: float, limit: int) -> list[Run]:
+        """Runs whose audit waits, or whose process has died, oldest first."""
+        ...
+
     async def runs_by_state(self) -> dict[str, int]:
         """The number of runs per state."""
         ...
@@ -390,12 +391,14 @@ class Ledger(Protocol):
         """One row of a run."""
         ...
 
-    def rows(self, run: RunId, state: UrlState | None = None, sitemaps: bool = False) -> AsyncIterator[UrlRow]:
-        """All rows sorted by key; sitemap rows only if `sitemaps`."""
+    def rows(
+        self, run: RunId, state: UrlState | None = None, sitemaps: bool = False, media: bool = False
+    ) -> AsyncIterator[UrlRow]:
+        """All rows sorted by key; sitemap rows only if `sitemaps`, media rows only if `media`."""
         ...
 
     async def counts(self, run: RunId) -> RunCounts:
-        """Statistics of a run; sitemap rows count only in `sitemaps`."""
+        """Statistics of a run; sitemap rows count only in `sitemaps`, media rows only in `media`."""
         ...
 
     async def documents(self, run: RunId, limit: int) -> list[BlobKey]:
@@ -600,81 +603,95 @@ class Embedder(Protocol):
         ...
 
 
-# Webhooks
+# Audits
 
 
-class Webhooks(Protocol):
-    """Webhook endpoints of a tenant, their queues and the delivery log.
+class AuditStore(Protocol):
+    """Findings of a tenant's sites with their life over runs, audits of runs, and insights. One call is one transaction."""
 
-    Events are queued in the transaction that stores them. The last methods concern all tenants.
-    """
-
-    def for_tenant(self, tenant: TenantId) -> Webhooks:
-        """The webhooks of another tenant."""
+    def for_tenant(self, tenant: TenantId) -> AuditStore:
+        """The audits of another tenant in the same database."""
         ...
 
-    async def add_endpoint(self, endpoint: WebhookEndpoint) -> None:
-        """Store a new endpoint. It receives what happens from now on."""
+    async def claim(self, run: RunId, now: float, lease_until: float) -> bool:
+        """Begin an audit of a run. False when another process audits the site, or audited a newer run."""
         ...
 
-    async def endpoints(self) -> list[WebhookEndpoint]:
-        """All endpoints, oldest first."""
+    async def skip(self, run: RunId) -> None:
+        """Forget a waiting audit that would come after that of a newer run."""
         ...
 
-    async def endpoint(self, endpoint: str) -> WebhookEndpoint | None:
-        """The endpoint with this id."""
+    async def report(self, run: RunId, phase: AuditPhase, pages: int, lease_until: float) -> None:
+        """Store the progress of an audit, and renew its lease."""
         ...
 
-    async def change_endpoint(self, endpoint: str, change: EndpointChange, now: float) -> WebhookEndpoint | None:
-        """Change an endpoint; a disabled one turns what it has not received into dead letters. None when there is none."""
+    async def finish(
+        self,
+        run: RunId,
+        score: AuditScore | None,
+        is_complete: bool,
+        figures: Mapping[str, Any],
+        now: float,
+    ) -> AuditRecord:
+        """Store the result of an audit with its insights (`figures`, values that JSON can hold)."""
         ...
 
-    async def rotate_secret(self, endpoint: str, secret: str, old_until: float) -> WebhookEndpoint | None:
-        """Replace the secret; the one before is valid as well until this time."""
+    async def fail(self, run: RunId, error: str, now: float, attempts: int) -> None:
+        """Let an audit that crashed wait for another attempt, or fail it after this many."""
         ...
 
-    async def remove_endpoint(self, endpoint: str) -> bool:
-        """Delete an endpoint with its delivery log. False when there is none."""
+    async def audit(self, run: RunId) -> AuditRecord | None:
+        """The audit of a run."""
         ...
 
-    async def deliveries(self, endpoint: str, listing: DeliveryListing) -> tuple[list[Delivery], int]:
-        """A page of the delivery log of an endpoint, newest first, and the number of all entries."""
+    async def audits(self, site: SiteId, limit: int) -> list[AuditRecord]:
+        """The audits of a site, that of the newest run first."""
         ...
 
-    async def replay(self, endpoint: str, event: int, now: float) -> bool:
-        """Queue a delivery again. False when there is none, or the endpoint is disabled."""
+    async def insights(self, run: RunId) -> dict[str, Any]:
+        """The insights of a run by name; empty when it was not audited."""
         ...
 
-    async def replay_dead(self, endpoint: str, since: float, until: float, now: float) -> int:
-        """Queue the dead letters of events in this period again. Gives their number."""
+    async def settings(self, site: SiteId) -> dict[str, Any]:
+        """The options of a site's audits, else those of the tenant; empty without any."""
         ...
 
-    async def pending_batch(self, queue: WebhookQueue, limit: int) -> DeliveryBatch | None:
-        """The first pending deliveries of a leased queue; None when the lease was lost, or the endpoint is gone or disabled."""
+    async def save_settings(self, site: SiteId, options: Mapping[str, Any]) -> None:
+        """Store the options of a site's audits; `SiteId(0)`: those of all sites without options of their own."""
         ...
 
-    async def record_attempt(
-        self, queue: WebhookQueue, event: int, attempt: Attempt, verdict: DeliveryVerdict, lease_until: float
-    ) -> bool:
-        """Store the result of an attempt, and what follows. True while the queue is leased and has more to send."""
+    async def findings_with_keys(self, site: SiteId, keys: Collection[str]) -> list[FindingRecord]:
+        """The stored findings with these keys."""
         ...
 
-    async def release_queue(self, queue: WebhookQueue) -> None:
-        """End the lease of a queue."""
+    async def unseen_findings(self, site: SiteId, run: str, after: str) -> list[FindingRecord]:
+        """The next findings by key that are not resolved and that a run did not have; none after the last."""
         ...
 
-    async def claim_queues(self, worker: str, limit: int, now: float, lease_until: float) -> list[WebhookQueue]:
-        """Lease due queues of all tenants, the longest due first, a few of each endpoint at a time."""
+    async def save_findings(self, site: SiteId, records: Sequence[FindingRecord]) -> None:
+        """Store findings, new ones and those that have changed."""
         ...
 
-    async def next_due(self) -> float | None:
-        """When the next delivery of any tenant is due; None when nothing is pending."""
+    async def finding(self, site: SiteId, key: str) -> FindingRecord | None:
+        """The finding with this key."""
         ...
 
-    async def release_all(self) -> None:
-        """End the leases of all queues. For the one process of a data directory, when it starts."""
+    async def list_findings(self, site: SiteId, listing: FindingListing) -> tuple[list[FindingRecord], int]:
+        """A page of the findings of a site, the worst first, and how many match."""
         ...
 
-    async def stats(self, now: float) -> WebhookStats:
-        """Numbers for metrics, over all tenants."""
+    async def ignores(self, site: SiteId) -> list[Ignore]:
+        """All decisions to ignore findings of a site."""
+        ...
+
+    async def ignore(self, site: SiteId, decision: Ignore) -> int:
+        """Store a decision, and apply it to the findings that it covers. Gives how many these are."""
+        ...
+
+    async def stop_ignoring(self, site: SiteId, decision: Ignore) -> int:
+        """Delete a decision, and open the findings that it covered again. Gives how many these are."""
+        ...
+
+    async def open_expired(self, site: SiteId, now: float) -> None:
+        """Open ignored findings again whose time is over."""
         ...

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.app.settings import OperatorSettings, operator_settings
 from sitelore.crawl.context import (
+    MediaContext,
     NavigationPolicy,
     Progress,
     VisitContext,
@@ -44,19 +45,24 @@ from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
-from sitelore.model.frontier import Run
+from sitelore.model.frontier import Run, Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+from sitelore.platform_ports import Channels
+from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
+    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.platform.media import MediaService
+    from sitelore.platform.schedules import Scheduler
     from sitelore.platform.webhooks import WebhookService
+    from sitelore.platform_ports import MediaFiles
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
     from sitelore.store.platform.retention import SqlRetention
@@ -89,17 +95,27 @@ class App:
     """Started when a page first needs it; shared by all runs."""
     search: LazySearch
     """Built for the first query."""
+    accounts: LazyAccounts
+    """Loaded when they are first used."""
     webhooks: LazyWebhooks
     """Outgoing webhooks, built on first use."""
     database_name: str
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
+    media: LazyMedia
+    """Media files and what is known of them; opened when first used."""
+    audits: AuditStore
+    """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
+    open_channels: Callable[[], Channels]
+    """Gives the channels of the default tenant. A function, because a crawl must not load what servers need."""
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
     access: Access = field(default=NO_ACCESS, repr=False)
     """Headers, cookies, credentials, proxies and TLS options of this process. Never stored."""
+    allow_private: tuple[str, ...] = ()
+    """Private addresses that scheduled crawls may reach."""
     fetcher: Fetcher | None = None
     """Replaces the HTTP client of the runs. It does not pass the address guard."""
 
@@ -117,6 +133,13 @@ class App:
     def search_service(self) -> SearchService:
         """Search over everything that was crawled for the default tenant."""
         return self.search.service(DEFAULT_TENANT)
+
+    def media_service(self, tenant: TenantId) -> MediaService:
+        """The media of a tenant, for the API."""
+        from sitelore.platform.media import MediaService  # noqa: PLC0415 not needed by a crawl
+
+        opened = self.media.of(tenant)
+        return MediaService(opened.library, opened.files, opened.images, self.clock)
 
     @property
     def gate(self) -> HostGate:
@@ -138,9 +161,9 @@ class App:
         combined = self.access.with_other(access)
         return replace(self, access=combined, redaction=replace(self.redaction, secrets=combined.secrets()))
 
-    async def create_run(self, settings: CrawlSettings) -> Run:
+    async def create_run(self, settings: CrawlSettings, tenant: TenantId = DEFAULT_TENANT) -> Run:
         """Create a run and wake the workers; nothing is fetched yet."""
-        run = await start_run(self.ledger, settings, self.clock(), self.redaction)
+        run = await start_run(self.ledger.for_tenant(tenant), settings, self.clock(), self.redaction)
         await self.notify_workers(run.id)
         return run
 
@@ -153,6 +176,12 @@ class App:
     async def notify_workers(self, run: RunId) -> None:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
+
+    async def delete_tenant(self, tenant: Tenant) -> None:
+        """Cancel the runs of a tenant and delete everything of it."""
+        from sitelore.app.deletion import cancel_and_delete_tenant  # noqa: PLC0415 not needed by a crawl
+
+        await cancel_and_delete_tenant(self, tenant)
 
     async def unfinished_run(self, site: str | None = None) -> Run | None:
         """The latest run that has not ended, of this site or of any."""
@@ -214,6 +243,8 @@ class App:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
         async with (
             _in_background("index updates", partial(self._update_index, stop)),
+            _in_background("schedules", partial(self._run_schedules, stop)),
+            _in_background("audits", partial(self._audit_runs, stop)),
             _in_background("webhooks", partial(self._send_webhooks, stop)),
         ):
             if self.is_shared:
@@ -229,6 +260,25 @@ class App:
                 await stop.wait()
         if not stop.is_set():
             await self.search.keep_current(stop)
+
+    async def _run_schedules(self, stop: asyncio.Event) -> None:
+        """Start scheduled crawls. For servers only, since they know which addresses crawls may reach."""
+        await self.scheduler().forever(stop, self.worker_context.config.upkeep_s)
+
+    def scheduler(self) -> Scheduler:
+        """The scheduler of all tenants' channels."""
+        from sitelore.platform.channels import ChannelService  # noqa: PLC0415 not needed by a crawl
+        from sitelore.platform.schedules import Scheduler  # noqa: PLC0415 see above
+
+        channels = self.open_channels()
+        service = ChannelService(channels, self.clock, self.redaction, self.allow_private, self.notify_workers)
+        return Scheduler(channels.queue(), service, self.ledger, self.blobs)
+
+    async def _audit_runs(self, stop: asyncio.Event) -> None:
+        """Audit completed runs whose settings ask for it. For servers only, like the index."""
+        from sitelore.app.audit.phase import keep_auditing  # noqa: PLC0415 not needed by a crawl
+
+        await keep_auditing(self, stop)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
         """Apply retention periods once an hour."""
@@ -355,6 +405,7 @@ class App:
             policy=RenderPolicy(settings, run.site_rendering, self._browser_check(run)),
             renderer=renderer,
             rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
+            media=self.media.of(run.tenant) if settings.media.types else None,
         )
         try:
             yield visit_context
@@ -403,6 +454,31 @@ class LazyWebhooks:
         """Close the connections to receivers."""
         if self._fetcher is not None:
             await self._fetcher.close()
+
+
+class LazyMedia:
+    """Opens the media of tenants when they are first used: most crawls download none."""
+
+    def __init__(self, engine: Engine, open_files: Callable[[], MediaFiles]) -> None:
+        self._engine = engine
+        self._open_files = open_files
+        self._opened: MediaContext | None = None
+
+    def of(self, tenant: TenantId) -> MediaContext:
+        """Files and library of a tenant, and the processes that all tenants share."""
+        if self._opened is None:
+            from sitelore.crawl.media.image_pool import ImagePool  # noqa: PLC0415 see above
+            from sitelore.store.platform.media_library import SqlMediaLibrary  # noqa: PLC0415 see above
+
+            self._opened = MediaContext(self._open_files(), SqlMediaLibrary(self._engine, tenant), ImagePool())
+        opened = self._opened
+        return replace(opened, files=opened.files.for_tenant(tenant), library=opened.library.for_tenant(tenant))
+
+    async def close(self) -> None:
+        """End the processes."""
+        if self._opened is not None:
+            await self._opened.images.close()
+            await self._opened.files.close()
 
 
 class LazySearch:

@@ -200,7 +200,7 @@ async def _waiting(lock: Callable[[], AbstractAsyncContextManager[bool]]) -> Asy
 
 
 async def restore(source: Path, data: Path, settings: OperatorSettings, *, is_confirmed: bool) -> Manifest | None:
-    """Replace the data directory, or the servers' data, by a backup. None: there are data, and that is not confirmed."""
+    """Replace the data of a directory or of servers by a backup. None when there is data and replacing it is not confirmed."""
     if source.is_dir():  # noqa: ASYNC240 nothing else runs here
         return await _restore_from(source, data, settings, is_confirmed=is_confirmed)
     with tempfile.TemporaryDirectory(prefix=".sitelore-restore-", dir=None if settings.is_scaled else _parent(data)) as folder:

@@ -32,6 +32,10 @@ class OperatorSettings:
     """`SITELORE_READERS`: extraction processes; without it, `default_readers`."""
     tokens: tuple[str, ...] = field(default=(), repr=False)
     """`SITELORE_TOKENS`: bearer tokens for the API; without any, it listens on loopback only."""
+    rate_limits: str = ""
+    """`SITELORE_RATE_LIMITS`: changes of the default limits of the API (`model/platform/rate_limits.py`), or `off`."""
+    open_signup: bool = False
+    """`SITELORE_OPEN_SIGNUP`: whether anyone may register a tenant (1) or not (0, the default)."""
     allow_private: tuple[str, ...] = ()
     """`SITELORE_ALLOW_PRIVATE`: private addresses that crawls of the API may reach: HOST, HOST:PORT, CIDR, `any`."""
     sites_at_once: int = 4
@@ -101,6 +105,8 @@ def operator_settings() -> OperatorSettings:
         upkeep_s=_seconds("SITELORE_UPKEEP_S", 1.0),
         readers=_number("SITELORE_READERS", default_readers(), _MAX_READERS),
         tokens=_tokens(),
+        rate_limits=os.environ.get("SITELORE_RATE_LIMITS", "").strip(),
+        open_signup=_switch("SITELORE_OPEN_SIGNUP"),
         allow_private=_words("SITELORE_ALLOW_PRIVATE"),
         sites_at_once=_number("SITELORE_SITES_AT_ONCE", 4, _MAX_SITES),
         embeddings=os.environ.get("SITELORE_EMBEDDINGS", "").strip(),
@@ -203,6 +209,13 @@ def _retention() -> float:
     if text and retention_s < _MIN_RETENTION_S:
         raise UsageError(f"invalid SITELORE_RETENTION {text!r} (use at least 1h, or leave it empty to keep everything)")
     return retention_s
+
+
+def _switch(name: str) -> bool:
+    text = os.environ.get(name, "").strip() or "0"
+    if text not in {"0", "1"}:
+        raise UsageError(f"invalid {name} {text!r} (use 1 or 0)")
+    return text == "1"
 
 
 def _words(name: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from sitelore.cli.help import GroupedCommand
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
@@ -29,6 +30,8 @@ COMMANDS = {
     "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
     "search": _Command("search", "Search the crawled pages."),
     "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
+    "insights": _Command("audit", "Show figures about a crawled site, from its latest audit."),
+    "fix": _Command("fix", "Write patches that mend what an audit has found."),
     "extract": _Command("extract", "Convert HTML to Markdown, without network or state."),
     "explain": _Command("inspect", "Show why a URL was fetched or skipped."),
     "inspect": _Command("inspect", "Show what was extracted from a page, and what was cut."),
@@ -45,6 +48,8 @@ COMMANDS = {
     "compare": _Command("runs", "Compare two runs or exports."),
     "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
     "worker": _Command("serve", "Work on queued runs, together with other workers."),
+    "tenant": _Command("accounts", "Create, list, suspend and delete tenants."),
+    "token": _Command("accounts", "Create, list, rotate and revoke API tokens."),
     "webhooks": _Command("webhooks", "Manage webhooks: receivers of events about crawls."),
     "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
     "demo": _Command("demo", "Crawl a small bundled site on this machine."),
@@ -79,7 +84,7 @@ def parser(names: Iterable[str]) -> typer.Typer:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name, no_args_is_help=False)(command)
+            app.command(name, cls=GroupedCommand, no_args_is_help=False)(command)
     return app
 
 

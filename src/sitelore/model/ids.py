@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from typing import NewType
 
 TenantId = NewType("TenantId", int)
@@ -23,14 +21,6 @@ NO_TEXT = CleanText("")
 DEFAULT_TENANT = TenantId(1)
 """The tenant that every database has, and the only one of a data directory used by one person."""
 DEFAULT_TENANT_NAME = "default"
-
-
-def uuid7(now: float) -> str:
-    """A UUID of version 7 (RFC 9562): sorts by time, and its start is unique enough to type."""
-    milliseconds = int(now * 1000) & (1 << 48) - 1
-    random = int.from_bytes(os.urandom(10), "big")
-    number = milliseconds << 80 | 7 << 76 | (random >> 62 & 0xFFF) << 64 | 2 << 62 | random & (1 << 62) - 1
-    return str(uuid.UUID(int=number))
 
 
 def piece_of(text: CleanText, start: int, end: int) -> CleanText:

@@ -8,14 +8,12 @@ event again, with the same `webhook-id`. Any number of servers may send: each le
 from __future__ import annotations
 
 import asyncio
-import base64
 import hashlib
-import hmac
 import json
 import logging
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -38,7 +36,9 @@ from sitelore.model.response import Failure, Fetched, Request, Response
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, FetchLimits, Pace, Redaction
 from sitelore.model.url import Url
 from sitelore.platform.secret_box import SecretBox, SecretUnreadable
-from sitelore.ports import Clock, Fetcher, Ledger, Webhooks
+from sitelore.platform.signatures import sign
+from sitelore.platform_ports import Webhooks
+from sitelore.ports import Clock, Fetcher, Ledger
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,7 +64,6 @@ FETCH_SETTINGS = CrawlSettings(
     limits=FetchLimits(connect_s=10.0, headers_s=15.0, body_s=10.0, wire_bytes=1 << 16, body_bytes=1 << 16),
 )
 """Limits of requests to receivers."""
-SECRET_PREFIX = "whsec_"  # noqa: S105 the prefix of Standard Webhooks, not a secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +109,6 @@ def _data_of(event: StoredEvent, page_id: int | None, run: Run | None, counts: R
         if counts is not None:
             data |= {"pagesCrawled": counts.pages, "pagesNew": counts.new, "pagesChanged": counts.changed}
     return data
-
-
-def sign(secrets: Sequence[str], message_id: str, timestamp: int, body: bytes) -> str:
-    """The header `webhook-signature`: one signature for each secret, so that a receiver may know either during a rotation."""
-    signed = b"%b.%d.%b" % (message_id.encode(), timestamp, body)
-    digests = (hmac.digest(base64.b64decode(secret.removeprefix(SECRET_PREFIX)), signed, "sha256") for secret in secrets)
-    return " ".join(f"v1,{base64.b64encode(digest).decode()}" for digest in digests)
 
 
 def decide(attempt: Attempt, attempts: int, failing_since: float | None, jitter: float) -> DeliveryVerdict:
@@ -198,6 +190,7 @@ class WebhookSender:
         result = await self._fetcher.fetch(
             Request(
                 url,
+                method="POST",
                 any_content_type=True,
                 max_body_bytes=_READ_BYTES,
                 truncate_body=True,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 from sitelore.model.errors import UsageError
-from sitelore.model.ids import TenantId, uuid7
+from sitelore.model.ids import TenantId
 from sitelore.model.platform.webhooks import (
     TEST_TYPE,
     Attempt,
@@ -19,11 +17,13 @@ from sitelore.model.platform.webhooks import (
     WebhookStats,
     WebhookType,
 )
+from sitelore.model.uuid7 import new_uuid
 from sitelore.platform.secret_box import SecretBox
-from sitelore.platform.webhook_delivery import SECRET_PREFIX, WebhookSender, encode_message
-from sitelore.ports import Clock, Webhooks
+from sitelore.platform.signatures import new_secret
+from sitelore.platform.webhook_delivery import WebhookSender, encode_message
+from sitelore.platform_ports import Webhooks
+from sitelore.ports import Clock
 
-_SECRET_BYTES = 32
 _MAX_ENDPOINTS = 20
 _MAX_URL_CHARS = 2_000
 GRACE_S = 86_400.0
@@ -60,7 +60,7 @@ class WebhookService:
         if len(await webhooks.endpoints()) >= _MAX_ENDPOINTS:
             raise UsageError(f"there are {_MAX_ENDPOINTS} webhooks already; remove one first")
         now = self._clock()
-        number, secret = uuid7(now), _new_secret()
+        number, secret = new_uuid(now), new_secret()
         endpoint = WebhookEndpoint(number, url, checked_types(types), self._secrets.seal(secret, number), now, enabled)
         await webhooks.add_endpoint(endpoint)
         return endpoint, secret
@@ -83,7 +83,7 @@ class WebhookService:
 
     async def rotate(self, tenant: TenantId, endpoint: str, grace_s: float = GRACE_S) -> tuple[WebhookEndpoint, str]:
         """A new secret. During the grace period messages are signed with the old one as well."""
-        secret = _new_secret()
+        secret = new_secret()
         sealed = self._secrets.seal(secret, endpoint)
         until = self._clock() + grace_s
         return _existing(await self._webhooks.for_tenant(tenant).rotate_secret(endpoint, sealed, until)), secret
@@ -97,7 +97,7 @@ class WebhookService:
         """Send a test message now, once. It is not queued and does not count as a delivery."""
         target = await self.endpoint(tenant, endpoint)
         now = self._clock()
-        return await self.sender.send(target, encode_message(TEST_TYPE, now, {"webhookId": endpoint}, f"msg_{uuid7(now)}"))
+        return await self.sender.send(target, encode_message(TEST_TYPE, now, {"webhookId": endpoint}, f"msg_{new_uuid(now)}"))
 
     async def deliveries(self, tenant: TenantId, endpoint: str, listing: DeliveryListing) -> tuple[list[Delivery], int]:
         """A page of the delivery log, newest first, and the number of all entries. Raises `NoSuchEndpoint`."""
@@ -141,7 +141,3 @@ def _existing(endpoint: WebhookEndpoint | None) -> WebhookEndpoint:
     if endpoint is None:
         raise NoSuchEndpoint
     return endpoint
-
-
-def _new_secret() -> str:
-    return SECRET_PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()

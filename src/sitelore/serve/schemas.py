@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
 from sitelore.export.rows import chain_of
-from sitelore.model.frontier import Edge, Run, RunCounts, UrlRow
+from sitelore.model.audit import AuditPhase, AuditState, FindingStatus, IgnoreScope, Severity
+from sitelore.model.frontier import Edge, MediaCounts, Run, RunCounts, UrlRow
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
@@ -34,6 +36,7 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
     max_depth: int | None
     scope_mode: Scope
     include_documents: bool
+    include_media: bool
     follow_redirects: bool
     demo_delay_ms: int
     request_timeout_ms: int
@@ -43,6 +46,7 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
     screenshots: bool
     personal: PersonalPolicy
     accept_language: str
+    audit: bool
 
 
 class RunView(msgspec.Struct, frozen=True):
@@ -64,8 +68,23 @@ class RunView(msgspec.Struct, frozen=True):
     error: str
 
 
+class MediaNumbers(msgspec.Struct, frozen=True, rename="camel"):
+    """Counts of the media of a run."""
+
+    urls: int
+    images: int
+    videos: int
+    documents: int
+    duplicates_skipped: int
+    unchanged: int
+    failed: int
+    videos_skipped_oversized: int
+    bandwidth_bytes: int
+    compression_savings_bytes: int
+
+
 class RunNumbers(msgspec.Struct, frozen=True):
-    """Counts of a run. Sitemap URLs count only in `sitemaps`."""
+    """Counts of a run. Sitemap URLs count only in `sitemaps`, media URLs only in `media`."""
 
     total_urls: int
     pages: int
@@ -84,6 +103,7 @@ class RunNumbers(msgspec.Struct, frozen=True):
     aliases: dict[str, int]
     redactions: dict[str, int]
     rendering: dict[str, int]
+    media: MediaNumbers
 
 
 class RunSummary(RunView, frozen=True):
@@ -210,6 +230,114 @@ class Health(msgspec.Struct, frozen=True):
     status: str
 
 
+class IgnoreView(msgspec.Struct, frozen=True):
+    """A decision to ignore findings."""
+
+    reason: str
+    by: str
+    scope: IgnoreScope
+    until: str | None
+
+
+class FindingView(msgspec.Struct, frozen=True):
+    """A finding of audits with its life."""
+
+    id: str
+    rule: str
+    title: str
+    fix: str
+    severity: Severity
+    status: FindingStatus
+    url: str
+    evidence: dict[str, Any]
+    first_seen: str
+    last_seen: str
+    opened_run: str
+    resolved_at: str | None
+    ignored: IgnoreView | None
+
+
+class FindingList(msgspec.Struct, frozen=True):
+    """A page of the findings of a site."""
+
+    findings: list[FindingView]
+    pagination: Pagination
+
+
+class RuleView(msgspec.Struct, frozen=True):
+    """An audit rule as it is set for a site."""
+
+    id: str
+    group: str
+    severity: Severity
+    title: str
+    explanation: str
+    fix: str
+    is_on: bool
+    thresholds: dict[str, float]
+    open: int
+
+
+class RuleList(msgspec.Struct, frozen=True):
+    """All audit rules."""
+
+    rules: list[RuleView]
+
+
+class ScoreView(msgspec.Struct, frozen=True):
+    """The share of indexable pages without an open error."""
+
+    clean: int
+    indexable: int
+    percent: float | None
+    band: str
+
+
+class AuditCountsView(msgspec.Struct, frozen=True):
+    """Numbers of findings after an audit."""
+
+    by_severity: dict[str, int]
+    by_rule: dict[str, int]
+    opened: int
+    resolved: int
+    ignored: int
+
+
+class AuditView(msgspec.Struct, frozen=True):
+    """The audit of a run."""
+
+    run: str
+    state: AuditState
+    phase: AuditPhase | None
+    pages: int
+    started_at: str | None
+    finished_at: str | None
+    is_complete: bool
+    score: ScoreView | None
+    findings: AuditCountsView
+    error: str
+
+
+class AuditList(msgspec.Struct, frozen=True):
+    """Audits of a site."""
+
+    audits: list[AuditView]
+
+
+class InsightsView(msgspec.Struct, frozen=True):
+    """The insights of a run."""
+
+    run: str
+    insights: dict[str, Any]
+
+
+class AuditOptions(msgspec.Struct, frozen=True):
+    """Settings of a site's audits."""
+
+    rules: dict[str, Any]
+    exclude: list[str]
+
+
 def page_of(total: int, limit: int, offset: int, returned: int) -> Pagination:
     """The pagination of a page of results."""
     return Pagination(total, limit, offset, returned, offset + returned < total)
@@ -234,6 +362,7 @@ def config_of(settings: CrawlSettings) -> RunConfig:
         max_depth=settings.max_depth,
         scope_mode=settings.scope,
         include_documents=follows_documents(settings),
+        include_media=bool(settings.media.types),
         follow_redirects=settings.follow_redirects,
         demo_delay_ms=round((settings.pace.delay_s or 0.0) * 1000),
         request_timeout_ms=round(settings.limits.headers_s * 1000),
@@ -243,6 +372,7 @@ def config_of(settings: CrawlSettings) -> RunConfig:
         screenshots=settings.rendering.screenshots,
         personal=settings.personal,
         accept_language=settings.accept_language,
+        audit=settings.audit,
     )
 
 
@@ -291,8 +421,25 @@ def summary_view(run: Run, counts: RunCounts) -> RunSummary:
         aliases=counts.proofs,
         redactions=counts.redactions,
         rendering=counts.rendering,
+        media=media_numbers(counts.media),
     )
     return RunSummary(**_facts(run), counts=numbers)  # type: ignore[arg-type]
+
+
+def media_numbers(counts: MediaCounts) -> MediaNumbers:
+    """Counts of media as the API shows them."""
+    return MediaNumbers(
+        urls=counts.urls,
+        images=counts.images,
+        videos=counts.videos,
+        documents=counts.documents,
+        duplicates_skipped=counts.duplicates_skipped,
+        unchanged=counts.unchanged,
+        failed=counts.failed,
+        videos_skipped_oversized=counts.videos_skipped_oversized,
+        bandwidth_bytes=counts.bandwidth_bytes,
+        compression_savings_bytes=counts.saved_bytes,
+    )
 
 
 def url_view(row: UrlRow) -> UrlView:

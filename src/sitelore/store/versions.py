@@ -27,7 +27,7 @@ from sitelore.store.statements import (
     Statement,
     bind,
     execute_many,
-    insert_for,
+    insert_statement,
     next_ids,
     select_in_batches,
 )
@@ -60,8 +60,8 @@ def store_changes(conn: sa.Connection, tenant: TenantId, site: int, changes: Seq
         return
     links_of = [_links_decoder.decode(change.page.links) if change.page.links else [] for change in changes]
     mentioned = {str(change.url) for change in changes}.union(*({link.url for link in page_links} for page_links in links_of))
-    url_ids = _url_ids(conn, tenant, site, mentioned)
-    own_ids = [url_ids[str(change.url)] for change in changes]
+    ids = url_ids(conn, tenant, site, mentioned)
+    own_ids = [ids[str(change.url)] for change in changes]
     current = {row[0]: row[1] for row in select_in_batches(conn, _current_versions, own_ids, tenant=tenant, site=site)}
     replaced = [own in current and not change.is_new_version for own, change in zip(own_ids, changes, strict=True)]
     fresh = iter(next_ids(conn, tenant, page_versions, replaced.count(False)))
@@ -86,7 +86,7 @@ def store_changes(conn: sa.Connection, tenant: TenantId, site: int, changes: Seq
             tenant,
             version,
             at,
-            url_ids[link.url],
+            ids[link.url],
             "nofollow" if link.nofollow else None,
             link.fragment or None,
             link.text.replace("\0", "\ufffd") or None,
@@ -108,7 +108,7 @@ _delete_links = sa.delete(links).where(
 )
 
 
-def _url_ids(conn: sa.Connection, tenant: TenantId, site: int, urls: Iterable[str]) -> dict[str, int]:
+def url_ids(conn: sa.Connection, tenant: TenantId, site: int, urls: Iterable[str]) -> dict[str, int]:
     """The ids of URLs; those that have none get one."""
     by_key = {key_of(url): url for url in urls}
     values = {"tenant": tenant, "site": site}
@@ -130,25 +130,20 @@ def _counts_text(counts: dict[str, int]) -> str | None:
     return encode(counts).decode() if counts else None
 
 
-def _insert(dialect_name: str, table: sa.Table) -> tuple[Any, tuple[str, ...]]:
-    names = tuple(column.name for column in table.c)
-    return insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names}), names
-
-
 def _url_statement(dialect_name: str) -> Statement:
     """Give a URL an id, unless it has one."""
-    insert, names = _insert(dialect_name, site_urls)
+    insert, names = insert_statement(dialect_name, site_urls)
     return insert.on_conflict_do_nothing(index_elements=["tenant_id", "site_id", "url"]), names
 
 
 def _version_statement(dialect_name: str) -> Statement:
     """Add a version."""
-    return _insert(dialect_name, page_versions)
+    return insert_statement(dialect_name, page_versions)
 
 
 def _link_statement(dialect_name: str) -> Statement:
     """Add a link."""
-    return _insert(dialect_name, links)
+    return insert_statement(dialect_name, links)
 
 
 def _update_version(*values: tuple[sa.Column[Any], Any]) -> sa.Update:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sitelore.app.wiring import build_app
 from sitelore.cli.console import DATA, Data, enable_garbage_collection, run_async
-from sitelore.model.errors import UsageError
+from sitelore.model.errors import NoSuchRun, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
     from socket import socket
 
     from sitelore.app.settings import OperatorSettings
+    from sitelore.serve.context import ApiSettings
 
 _LOG = logging.getLogger(__name__)
 
@@ -25,7 +28,7 @@ _MAX_SHUTDOWN_S = 29.0
 
 def serve(
     host: Annotated[
-        str, typer.Option(metavar="HOST", help="Address to listen on; without SITELORE_TOKENS only loopback.")
+        str, typer.Option(metavar="HOST", help="Address to listen on; without tokens only loopback.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="Port; 0 takes a free one.")] = 8080,
     debug: Annotated[bool, typer.Option("--debug", help="Log every request and every URL.")] = False,
@@ -39,6 +42,7 @@ def serve(
     from sitelore.app.settings import operator_settings
     from sitelore.extras import require_extra
     from sitelore.fetch.guard import AddressGuard
+    from sitelore.serve.context import api_settings
     from sitelore.serve.server import listening_socket
 
     require_extra("search", "the HTTP API")
@@ -47,36 +51,40 @@ def serve(
     if operator.secrets_keys:
         require_extra("secrets", "SITELORE_SECRETS_KEY")
     check_access(operator.access)
-    listening = listening_socket(host, port, with_tokens=bool(operator.tokens))
+    settings = api_settings(operator)
+    listening = listening_socket(host, port, with_tokens=needs_token(operator, host, data))
     log_as_json(logging.DEBUG if debug else logging.INFO)
-    run_async(_serve(operator, data, listening))
+    run_async(_serve(operator, settings, data, listening))
     return 0
 
 
-async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> None:
+def needs_token(operator: OperatorSettings, host: str, data: Path) -> bool:
+    """Whether a server on this address needs tokens: the operator's own, or for a public address those in the database."""
+    from sitelore.serve.server import is_loopback
+
+    return bool(operator.tokens) or (not is_loopback(host) and run_async(_has_stored_tokens(data)))
+
+
+async def _has_stored_tokens(data: Path) -> bool:
+    with suppress(NoSuchRun):
+        async with build_app(data, writing=False) as app:
+            return await app.accounts.directory.has_tokens()
+    return False
+
+
+async def _serve(operator: OperatorSettings, settings: ApiSettings, data: Path, listening: socket) -> None:
     from sitelore.app.checks import wait_for_services
     from sitelore.cli.commands.mcp import mcp_endpoint
-    from sitelore.serve.context import ApiSettings, AppContext
+    from sitelore.serve.context import context_of
     from sitelore.serve.server import serve as serve_api
 
-    settings = ApiSettings(tokens=operator.tokens, allow_private=operator.allow_private)
     with listening:
         if operator.is_scaled:
             await wait_for_services(operator)
         async with build_app(data, writing=True, serving=True) as app:
             enable_garbage_collection()
-            context = AppContext(
-                app.ledger,
-                app.queue,
-                app.blobs,
-                app.clock,
-                app.run_background_work,
-                app.notify_workers,
-                app.search.service,
-                app.redaction,
-                app.webhooks.service,
-            )
-            await serve_api(context, settings, listening, mcp=mcp_endpoint(app))
+            settings = replace(settings, has_stored_tokens=await app.accounts.directory.has_tokens())
+            await serve_api(context_of(app), settings, listening, mcp=mcp_endpoint(app))
 
 
 def worker(

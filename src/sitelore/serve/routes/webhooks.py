@@ -67,11 +67,7 @@ class WebhookRequest:
 
 
 async def _of_caller(request: Request, caller: Annotated[Caller, Depends(_permitted)]) -> WebhookRequest:
-    if caller.channel:
-        raise ApiProblem(problems.FORBIDDEN, "the token belongs to one channel, and webhooks to the whole tenant")
-    open_webhooks = (await run_service_of(request)).context.open_webhooks
-    assert open_webhooks is not None
-    return WebhookRequest(caller.tenant, open_webhooks())
+    return WebhookRequest(caller.tenant, (await run_service_of(request)).context.open_webhooks())
 
 
 Webhooks = Annotated[WebhookRequest, Depends(_of_caller)]

@@ -16,6 +16,7 @@ from sitelore.model.states import ENDED
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.schema import (
+    audit_settings,
     chunk_texts,
     chunks,
     events,
@@ -86,8 +87,13 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(of_versions)))
     for table in (chunks, chunk_texts, postings):
         conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site))
-    _delete_vectors(conn, tenant)
+    delete_unused_vectors(conn, tenant)
+    of_audits = sa.and_(audit_settings.c.tenant_id == tenant, audit_settings.c.site_id == site)
+    conn.execute(sa.delete(audit_settings).where(of_audits))
     conn.execute(sa.delete(sites).where(this_site))
+    from sitelore.store.platform.media import delete_without_sites  # noqa: PLC0415 - not needed by a crawl
+
+    delete_without_sites(conn, tenant)
     return True
 
 
@@ -175,7 +181,7 @@ def _delete_robots(conn: sa.Connection, tenant: TenantId, hosts: set[str]) -> No
         conn.execute(sa.delete(robots).where(robots.c.tenant_id == tenant, robots.c.origin.in_(batch)))
 
 
-def _delete_vectors(conn: sa.Connection, tenant: TenantId) -> None:
+def delete_unused_vectors(conn: sa.Connection, tenant: TenantId) -> None:
     """Delete the vectors of texts that no chunk of the tenant has any more."""
     is_used = sa.exists().where(chunks.c.tenant_id == tenant, chunks.c.text_hash == vectors.c.text_hash).correlate(vectors)
     conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant, ~is_used))

@@ -14,9 +14,11 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Offer, Run, StoredEventKind
-from sitelore.model.ids import RunId, TenantId, uuid7
+from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
+from sitelore.model.uuid7 import new_uuid
+from sitelore.store.audits.audit_runs import queue_audit
 from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.counts import Changes
@@ -53,9 +55,9 @@ def create_run(
     query = sa.select(sites.c.id, sites.c.rendering).where(this_site).with_for_update(key_share=True)
     row = conn.execute(query).one_or_none()
     if row is None:
-        _create_site(conn, tenant, site, now)
+        create_site(conn, tenant, site, now)
         row = conn.execute(query).one()
-    run_id = RunId(uuid7(now))
+    run_id = RunId(new_uuid(now))
     values = {
         "tenant_id": tenant, "id": run_id, "site_id": row.id, "state": RunState.QUEUED.value,
         "settings": encode(settings).decode(), "created_at": now, "wave": 0, "depth": 0, "next_seq": 1, "wave_first_seq": 1,
@@ -72,7 +74,7 @@ def create_run(
     return run
 
 
-def _create_site(conn: sa.Connection, tenant: TenantId, name: str, now: float) -> None:
+def create_site(conn: sa.Connection, tenant: TenantId, name: str, now: float) -> None:
     """Create a site, unless another transaction was first. Ids are unique over all tenants."""
     if conn.dialect.name == "postgresql":
         [site_id] = next_ids(conn, tenant, sites, 1)
@@ -206,7 +208,24 @@ def end_run(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState, 
         finish_rows(conn, tenant, run)
         end_reservations(conn, tenant, run, sa.true(), are_used=False)
         update_render_stats(conn, tenant, run)
+        _end_job(conn, tenant, run, state)
+        ended = find_run(conn, tenant, run)
+        if state is RunState.COMPLETED and ended is not None and ended.settings.audit:
+            queue_audit(conn, tenant, run)
     return moved
+
+
+# Plain SQL: most commands need no tables of channels.
+_released = sa.text("UPDATE crawl_jobs SET active = 0, follow_up = :follow_up WHERE tenant_id = :tenant AND run_id = :run")
+
+
+def _end_job(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState) -> None:
+    """Where the run is a crawl of a channel, release the channel for the next one."""
+    values = {"tenant": tenant, "run": run, "follow_up": int(state is RunState.COMPLETED)}
+    if conn.execute(_released, values).rowcount:
+        from sitelore.store.platform.channel_pages import name_failed_pages  # noqa: PLC0415 - see above
+
+        name_failed_pages(conn, tenant, run)
 
 
 def crash_run(
