@@ -18,7 +18,7 @@ export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory bench-long \
-	bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-questions bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean soak-webhooks
+	bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-questions bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean soak-webhooks bench-media
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -120,6 +120,9 @@ bench-slow-connections: $(DEV_STAMP)  ## latency, progress of a crawl and log si
 
 bench-render: $(DEV_STAMP)  ## rendering: throughput, memory, a killed browser, a page of 2 MB
 	$(PY) -m bench.render $(ARGS)
+
+bench-media: $(DEV_STAMP)  ## images compressed a second, and their CPU compared with bare libvips
+	$(PY) -m bench.media $(ARGS)
 
 bench-search: $(DEV_STAMP)  ## search quality (nDCG@10), and with ARGS="--size 100000" latency
 	$(PY) -m bench.search $(ARGS)
