@@ -1,7 +1,7 @@
 """Finds the anchors of a page's headings and definition terms: what a URL's fragment names, so that a citation can lead there.
 
-The anchor of a heading is its own `id`, that of an element inside it, of the element that it opens (`<section id>`), or of an empty
-element before it. Its permanent link (`<a href="#…">¶</a>`) counts where no `id` does.
+The anchor of a heading is its own `id`, that of an element inside it, of the element that it opens (`<section id>`), or of an
+empty element before it. Its permanent link (`<a href="#…">¶</a>`) counts where no `id` does.
 """
 
 from __future__ import annotations

@@ -135,8 +135,8 @@ def rank_hybrid(
 def strength(ranked: Ranked, ideal: float) -> float:
     """How good the best candidate is, between 0 and 1: its share of the best possible lexical score, and its similarity.
 
-    Scores within a query are relative to its best candidate; multiplied by this, they are comparable between queries, and a query
-    whose words are on no page has no high score.
+    Scores within a query are relative to its best candidate; multiplied by this, they are comparable between queries, and a
+    query whose words are on no page has no high score.
     """
     by_words = np.nanmax(ranked.lexical, initial=0.0) / ideal if ideal > 0 else 0.0
     if np.isnan(ranked.dense).all():

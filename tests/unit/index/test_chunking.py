@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import random
-import re
 from itertools import pairwise
 from urllib.parse import unquote
 
