@@ -15,21 +15,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from sitelore.serve import problems
+from sitelore.serve import dashboard, problems
 from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.mcp.transports import PATH as MCP_PATH
 from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.middleware import SecurityMiddleware
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
-from sitelore.serve.routes import operations, quick, runs, sites
+from sitelore.serve.routes import operations, pages, quick, runs, session, sites
 from sitelore.serve.run_service import RunService
 
 _BY_STATUS = {
     400: problems.BAD_JSON, 404: problems.NOT_FOUND, 405: problems.METHOD_NOT_ALLOWED, 413: problems.TOO_LARGE,
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
-ROUTERS = (quick.router, runs.router, sites.router, operations.router)
+ROUTERS = (quick.router, runs.router, pages.router, sites.router, session.router, operations.router)
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
 _NAMED = 20
@@ -50,6 +50,7 @@ def application(context: AppContext, settings: ApiSettings, closing: asyncio.Eve
         return Response(description(), media_type=quick.JSON)
 
     app.add_route(DESCRIPTION, openapi, methods=["GET"], include_in_schema=False)
+    app.router.routes += dashboard.routes()
     if mcp is not None:
         app.router.routes.append(Route(MCP_PATH, mcp, include_in_schema=False))
     app.add_exception_handler(HTTPException, _http_problem)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.ports import Blobs, Clock, Ledger, RunQueue
+from sitelore.serve.sessions import Sessions
 
 if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
@@ -32,6 +33,8 @@ class AppContext:
     """Builds the search service of a tenant on first use."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
+    demo_site: Callable[[], str] | None = None
+    """Starts the bundled example site in this process and gives its URL. None where workers are other processes."""
 
     @property
     def search_service(self) -> SearchService:
@@ -51,5 +54,7 @@ class ApiSettings:
     heartbeat_s: float = 15.0
     poll_s: float = 0.5
     """Poll interval of event streams."""
+    sessions: Sessions = field(default_factory=Sessions)
+    """The browsers that are signed in to the dashboard."""
     ready_s: float = 2.5
     """How long `/ready` waits for the ledger: longer than a server retries, so that the answer names the error."""

@@ -24,6 +24,7 @@ from sitelore.model.platform.accounts import Caller
 from sitelore.serve import problems
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.problems import ApiProblem, problem_response
+from sitelore.serve.sessions import is_public
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ OPEN_PATHS = frozenset({"/health", "/ready"})
 CALLER = "sitelore.caller"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~!$&'()*+,;=%-]+)(?::[0-9]*)?")
 """A Host header in lower case: `uri-host [ ":" port ]` (RFC 9110 section 7.2, RFC 3986 section 3.2.2)."""
-_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
+_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+_NOT_CACHED = (b"cache-control", b"no-store")
 
 REQUESTS = Counter("sitelore_http_requests_total", "Requests that were answered, by status.", ["status"], registry=REGISTRY)
 REQUEST_DURATION = histogram("sitelore_http_request_duration_seconds", "A request, until its response was sent.")
@@ -65,7 +67,9 @@ class SecurityMiddleware:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                own = message.get("headers", ())
+                is_cached = any(name == b"cache-control" for name, _ in own)
+                message["headers"] = [*own, *_HEADERS, *(() if is_cached else (_NOT_CACHED,))]
             await send(message)
 
         try:
@@ -87,6 +91,7 @@ class SecurityMiddleware:
         try:
             headers = dict(scope["headers"])
             self._check_sender(scope, headers)
+            headers = self._settings.sessions.authorize(scope, headers)
             scope[CALLER] = self._caller(scope, headers)
             if b"content-length" in headers or b"transfer-encoding" in headers:
                 receive = await _read_body(headers, receive)
@@ -121,7 +126,7 @@ class SecurityMiddleware:
     def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
         """The caller: the operator of the default tenant. Without tokens, anyone on this machine."""
         address = (scope.get("client") or ("",))[0]
-        if not self._tokens or scope["path"] in OPEN_PATHS:
+        if not self._tokens or scope["path"] in OPEN_PATHS or is_public(scope["path"]):
             return Caller(address=address)
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
         digest = _digest(token.strip())

@@ -62,7 +62,8 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
 
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
-    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem,
+    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, schemas.UrlFacetsView, schemas.PageView,
+    schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

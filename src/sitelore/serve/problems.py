@@ -30,8 +30,10 @@ BAD_JSON = ProblemType("bad-json", 400, "The body is not JSON")
 UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed")
 FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")
 CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
+LOGIN_EXPIRED = ProblemType("login-expired", 403, "The sign-in link is not valid any more")
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
 RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
+PAGE_NOT_FOUND = ProblemType("page-not-found", 404, "Page not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
@@ -46,7 +48,8 @@ INTERNAL = ProblemType("internal", 500, "Internal error")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
+    BAD_JSON, UNAUTHORIZED, FORBIDDEN, CROSS_ORIGIN, LOGIN_EXPIRED, NOT_FOUND, RUN_NOT_FOUND, PAGE_NOT_FOUND,
+    SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
     ALREADY_ENDED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 

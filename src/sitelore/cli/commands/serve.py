@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from sitelore.app.settings import OperatorSettings
+    from sitelore.serve.context import ApiSettings
 
 _LOG = logging.getLogger(__name__)
 
@@ -28,10 +30,11 @@ def serve(
         str, typer.Option(metavar="HOST", help="Address to listen on; without SITELORE_TOKENS only loopback.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="Port; 0 takes a free one.")] = 8080,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Log every request and every URL.")] = False,
     data: Data = DATA,
 ) -> int:
-    """Serve the HTTP API and run its crawls."""
+    """Serve the dashboard and the HTTP API, and run their crawls."""
     import logging
 
     from sitelore.app.access import check_access
@@ -47,18 +50,21 @@ def serve(
     check_access(operator.access)
     listening = listening_socket(host, port, with_tokens=bool(operator.tokens))
     log_as_json(logging.DEBUG if debug else logging.INFO)
-    run_async(_serve(operator, data, listening))
+    run_async(_serve(operator, data, listening, open_browser=open_browser))
     return 0
 
 
-async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> None:
+async def _serve(operator: OperatorSettings, data: Path, listening: socket, *, open_browser: bool) -> None:
+    from contextlib import ExitStack
+
     from sitelore.app.checks import wait_for_services
+    from sitelore.app.demo_site import demo_site
     from sitelore.cli.commands.mcp import mcp_endpoint
-    from sitelore.serve.context import ApiSettings, AppContext
+    from sitelore.serve.context import AppContext
     from sitelore.serve.server import serve as serve_api
 
-    settings = ApiSettings(tokens=operator.tokens, allow_private=operator.allow_private)
-    with listening:
+    settings = _api_settings(operator)
+    with listening, ExitStack() as demo:
         if operator.is_scaled:
             await wait_for_services(operator)
         async with build_app(data, writing=True, serving=True) as app:
@@ -72,8 +78,35 @@ async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> N
                 app.notify_workers,
                 app.search.service,
                 app.redaction,
+                demo_site=None if operator.is_scaled else cache(lambda: demo.enter_context(demo_site())),
             )
+            _print_link(listening, settings.sessions.new_login(), open_browser=open_browser)
             await serve_api(context, settings, listening, mcp=mcp_endpoint(app))
+
+
+def _api_settings(operator: OperatorSettings) -> ApiSettings:
+    """Settings of the API. Where tokens are needed, browsers that sign in with the printed link share a random one."""
+    from secrets import token_urlsafe
+
+    from sitelore.serve.context import ApiSettings
+    from sitelore.serve.sessions import Sessions
+
+    own = (token_urlsafe(32),) if operator.tokens else ()
+    return ApiSettings((*operator.tokens, *own), operator.allow_private, sessions=Sessions(*own))
+
+
+def _print_link(listening: socket, code: str, *, open_browser: bool) -> None:
+    """Print the link of the dashboard. The code is in the fragment, which no server logs and no page passes on."""
+    import webbrowser
+
+    from sitelore.cli.console import data_console
+
+    host, port = listening.getsockname()[:2]
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 compared
+    link = f"http://{name}:{port}/ui/#login={code}"
+    data_console().print(f"Dashboard: {link}\n(signs in one browser, within 10 minutes)", markup=False, soft_wrap=True)
+    if open_browser:
+        webbrowser.open(link)
 
 
 def worker(
