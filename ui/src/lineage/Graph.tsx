@@ -55,7 +55,7 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
       labelSize: 12,
       labelDensity: 0.6,
       labelRenderedSizeThreshold: 7,
-      defaultEdgeColor: scheme === 'dark' ? '#3a4147' : '#d5dadd',
+      defaultEdgeColor: scheme === 'dark' ? '#4b545b' : '#c6cdd1',
       defaultDrawNodeHover: hover(scheme),
       hideEdgesOnMove: true,
       minCameraRatio: 0.02,

@@ -4,11 +4,11 @@ import { texts } from '../texts'
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
-/** A time in the zone of the reader, on one line; the tooltip has it in UTC. */
+/** A time in the zone of the reader; the tooltip has it in UTC. */
 export function Time({ value }: { value: string | null }) {
   if (!value) return <>{texts.none}</>
   return (
-    <time style={{ whiteSpace: 'nowrap' }} dateTime={value} title={`${value.slice(0, 19).replace('T', ' ')} ${texts.utc}`}>
+    <time dateTime={value} title={`${value.slice(0, 19).replace('T', ' ')} ${texts.utc}`}>
       {moment.format(new Date(value))}
     </time>
   )

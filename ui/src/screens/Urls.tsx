@@ -3,7 +3,7 @@ import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { createColumnHelper, flexRender, getCoreRowModel, useReactTable } from '@tanstack/react-table'
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { address, runPath, type UrlRow } from '../api/client'
 import * as queries from '../api/queries'
 import { FacetButtons, useAddressState } from '../parts/filters'
@@ -17,13 +17,11 @@ const TYPING_MS = 250
 const column = createColumnHelper<UrlRow>()
 const SORTS: Record<string, string> = { url: 'normalized_url', depth: 'depth', visited: 'visited_at' }
 const WIDTHS: Record<string, string> = {
-  url: '32%',
-  title: '24%',
-  status: '11rem',
-  code: '4.5rem',
-  depth: '6.5rem',
-  words: '5.5rem',
-  visited: '12.5rem',
+  status: '10.5rem',
+  code: '4.2rem',
+  depth: '5.8rem',
+  words: '5.2rem',
+  visited: '11.8rem',
 }
 const NUMBERS = new Set(['code', 'depth', 'words'])
 
@@ -179,49 +177,59 @@ interface UrlTableProps {
   inspect: (url: string) => void
 }
 
+interface Meta {
+  inspect: (url: string) => void
+}
+
+// A constant: with new functions at every render, the cells would be made anew and lose the focus.
+const columns = [
+  column.accessor('url', {
+    cell: (cell) => (
+      <button type="button" className="link-button one-line" title={cell.getValue()} onClick={() => (cell.table.options.meta as Meta).inspect(cell.getValue())}>
+        {shownUrl(cell.getValue())}
+      </button>
+    ),
+  }),
+  column.accessor('title', {
+    cell: (cell) => (
+      <span className="one-line" title={cell.getValue()}>
+        {cell.getValue()}
+      </span>
+    ),
+  }),
+  column.accessor('status', {
+    cell: (cell) => {
+      const reason = cell.row.original.skip_reason
+      return (
+        <>
+          <UrlStateLabel state={cell.getValue()} />
+          {reason && (
+            <Text size="xs" c="dimmed" className="one-line" title={reasonWord(reason)}>
+              {reasonWord(reason)}
+            </Text>
+          )}
+        </>
+      )
+    },
+  }),
+  column.accessor('status_code', { id: 'code', cell: (cell) => cell.getValue() ?? '' }),
+  column.accessor('depth', { cell: (cell) => cell.getValue() }),
+  column.accessor('word_count', { id: 'words', cell: (cell) => (cell.getValue() ? cell.getValue().toLocaleString() : '') }),
+  column.accessor('visited_at', { id: 'visited', cell: (cell) => cell.getValue() && <Time value={cell.getValue()} /> }),
+]
+
 function UrlTable({ rows, sort, order, onSort, inspect }: UrlTableProps) {
-  const columns = useMemo(
-    () => [
-      column.accessor('url', {
-        cell: (cell) => (
-          <button type="button" className="link-button one-line" title={cell.getValue()} onClick={() => inspect(cell.getValue())}>
-            {shownUrl(cell.getValue())}
-          </button>
-        ),
-      }),
-      column.accessor('title', {
-        cell: (cell) => (
-          <span className="one-line" title={cell.getValue()}>
-            {cell.getValue()}
-          </span>
-        ),
-      }),
-      column.accessor('status', {
-        cell: (cell) => {
-          const reason = cell.row.original.skip_reason
-          return (
-            <>
-              <UrlStateLabel state={cell.getValue()} />
-              {reason && (
-                <Text size="xs" c="dimmed" className="one-line" title={reasonWord(reason)}>
-                  {reasonWord(reason)}
-                </Text>
-              )}
-            </>
-          )
-        },
-      }),
-      column.accessor('status_code', { id: 'code', cell: (cell) => cell.getValue() ?? '' }),
-      column.accessor('depth', { cell: (cell) => cell.getValue() }),
-      column.accessor('word_count', { id: 'words', cell: (cell) => (cell.getValue() ? cell.getValue().toLocaleString() : '') }),
-      column.accessor('visited_at', { id: 'visited', cell: (cell) => cell.getValue() && <Time value={cell.getValue()} /> }),
-    ],
-    [inspect],
-  )
-  const table = useReactTable({ data: rows, columns, getCoreRowModel: getCoreRowModel(), getRowId: (row) => row.id, manualSorting: true })
+  const table = useReactTable({
+    data: rows,
+    columns,
+    getCoreRowModel: getCoreRowModel(),
+    getRowId: (row) => row.id,
+    manualSorting: true,
+    meta: { inspect } satisfies Meta,
+  })
   return (
     <div className="table-frame" role="region" aria-label={texts.urls.label} tabIndex={0} style={{ maxHeight: '75vh', overflowY: 'auto' }}>
-      <table className="rows" style={{ minWidth: '70rem' }}>
+      <table className="rows" style={{ minWidth: '62rem' }}>
         <thead>
           {table.getHeaderGroups().map((group) => (
             <tr key={group.id}>
