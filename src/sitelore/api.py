@@ -345,11 +345,11 @@ def _page(values: dict[str, Any]) -> Page:
 
 
 async def _failure(app: App, run: Run) -> str:
-    from sitelore.app.explain import seed_problems
+    from sitelore.crawl.maintenance import seed_problems
 
     if run.state is RunState.FAILED:
         return f"the crawl failed: {run.error or 'no reason was recorded'}"
-    return f"no page was kept: {await seed_problems(app.ledger, run)}"
+    return f"no page was kept: {await seed_problems(app.ledger, run.id)}"
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from sitelore.model.errors import UsageError
 LIBRARIES = {
     "mcp": ("mcp",),
     "scaled": ("asyncpg", "greenlet", "obstore", "redis"),
+    "secrets": ("cryptography",),
     "search": ("numpy", "snowballstemmer", "splintr"),
 }
 """The modules that code imports of each extra of pyproject.toml."""

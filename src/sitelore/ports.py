@@ -7,10 +7,10 @@ Implemented by: `fetch` (`Fetcher`, `Renderer`, `Robots`), `frontier` (`HostGate
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
 from sitelore.model.frontier import (
@@ -48,7 +48,15 @@ from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 
-if TYPE_CHECKING:  # two dozen classes, which a crawl has no use for
+if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
+    from sitelore.model.audit import (
+        AuditPhase,
+        AuditRecord,
+        AuditScore,
+        FindingListing,
+        FindingRecord,
+        Ignore,
+    )
     from sitelore.model.search import (
         ChunkRecord,
         ChunkTable,
@@ -241,6 +249,10 @@ class RunQueue(Protocol):
         """All RUNNING runs, oldest first."""
         ...
 
+    async def due_audits(self, now: float, limit: int) -> list[Run]:
+        """Runs whose audit waits, or whose process has died, oldest first."""
+        ...
+
     async def runs_by_state(self) -> dict[str, int]:
         """The number of runs per state."""
         ...
@@ -257,8 +269,11 @@ class RunQueue(Protocol):
         """The tenant of this name; it is created if there is none."""
         ...
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
-        """Leader election: True when this process may do the task now. Held until the block ends."""
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
+        """Leader election: True when this process may do the task now. Held until the block ends.
+
+        Without `for_long`, a process that is suspended for seconds may lose the lock.
+        """
         ...
 
 
@@ -588,4 +603,98 @@ class Embedder(Protocol):
 
     async def close(self) -> None:
         """Release the model."""
+        ...
+
+
+# Audits
+
+
+class AuditStore(Protocol):
+    """Findings of a tenant's sites with their life over runs, audits of runs, and insights. One call is one transaction."""
+
+    def for_tenant(self, tenant: TenantId) -> AuditStore:
+        """The audits of another tenant in the same database."""
+        ...
+
+    async def claim(self, run: RunId, now: float, lease_until: float) -> bool:
+        """Begin an audit of a run. False when another process audits the site, or audited a newer run."""
+        ...
+
+    async def skip(self, run: RunId) -> None:
+        """Forget a waiting audit that would come after that of a newer run."""
+        ...
+
+    async def report(self, run: RunId, phase: AuditPhase, pages: int, lease_until: float) -> None:
+        """Store the progress of an audit, and renew its lease."""
+        ...
+
+    async def finish(
+        self,
+        run: RunId,
+        score: AuditScore | None,
+        is_complete: bool,
+        figures: Mapping[str, Any],
+        now: float,
+    ) -> AuditRecord:
+        """Store the result of an audit with its insights (`figures`, values that JSON can hold)."""
+        ...
+
+    async def fail(self, run: RunId, error: str, now: float, attempts: int) -> None:
+        """Let an audit that crashed wait for another attempt, or fail it after this many."""
+        ...
+
+    async def audit(self, run: RunId) -> AuditRecord | None:
+        """The audit of a run."""
+        ...
+
+    async def audits(self, site: SiteId, limit: int) -> list[AuditRecord]:
+        """The audits of a site, that of the newest run first."""
+        ...
+
+    async def insights(self, run: RunId) -> dict[str, Any]:
+        """The insights of a run by name; empty when it was not audited."""
+        ...
+
+    async def settings(self, site: SiteId) -> dict[str, Any]:
+        """The options of a site's audits, else those of the tenant; empty without any."""
+        ...
+
+    async def save_settings(self, site: SiteId, options: Mapping[str, Any]) -> None:
+        """Store the options of a site's audits; `SiteId(0)`: those of all sites without options of their own."""
+        ...
+
+    async def findings_with_keys(self, site: SiteId, keys: Collection[str]) -> list[FindingRecord]:
+        """The stored findings with these keys."""
+        ...
+
+    async def unseen_findings(self, site: SiteId, run: str, after: str) -> list[FindingRecord]:
+        """The next findings by key that are not resolved and that a run did not have; none after the last."""
+        ...
+
+    async def save_findings(self, site: SiteId, records: Sequence[FindingRecord]) -> None:
+        """Store findings, new ones and those that have changed."""
+        ...
+
+    async def finding(self, site: SiteId, key: str) -> FindingRecord | None:
+        """The finding with this key."""
+        ...
+
+    async def list_findings(self, site: SiteId, listing: FindingListing) -> tuple[list[FindingRecord], int]:
+        """A page of the findings of a site, the worst first, and how many match."""
+        ...
+
+    async def ignores(self, site: SiteId) -> list[Ignore]:
+        """All decisions to ignore findings of a site."""
+        ...
+
+    async def ignore(self, site: SiteId, decision: Ignore) -> int:
+        """Store a decision, and apply it to the findings that it covers. Gives how many these are."""
+        ...
+
+    async def stop_ignoring(self, site: SiteId, decision: Ignore) -> int:
+        """Delete a decision, and open the findings that it covered again. Gives how many these are."""
+        ...
+
+    async def open_expired(self, site: SiteId, now: float) -> None:
+        """Open ignored findings again whose time is over."""
         ...

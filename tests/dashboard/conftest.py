@@ -16,7 +16,7 @@ from sitelore.fetch.browser.chromium import find_browser
 from sitelore.serve.dashboard import FOLDER
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Request
 
 _FLAGS = ["--no-sandbox", "--disable-background-networking", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 GRAPH = Graph(11, 260)
@@ -59,10 +59,25 @@ class Screen:
         return self.page
 
     def settle(self) -> None:
-        """Wait until everything that the screen asked for has arrived."""
+        """Wait until everything that the screen requested has arrived."""
         self.page.wait_for_function(
             "() => document.querySelector('#root > *') && !document.querySelector('[aria-label=\"Loading …\"]')"
         )
+
+    def on_error(self, error: Error) -> None:
+        self.problems.append(f"error: {error}")
+
+    def on_console(self, line: ConsoleMessage) -> None:
+        if "Content Security Policy" in line.text:
+            self.problems.append(line.text)
+
+    def on_dialog(self, dialog: Dialog) -> None:
+        self.problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def on_request(self, request: Request) -> None:
+        if not request.url.startswith((self.origin, "data:", "blob:")):
+            self.problems.append(f"left: {request.url[:200]}")
 
 
 OpenScreen = Callable[..., Screen]
@@ -82,15 +97,10 @@ def open_screen(chromium: Browser) -> Iterator[OpenScreen]:
         page = context.new_page()
         page.set_default_timeout(20_000)
         screen = Screen(page, f"http://127.0.0.1:{port}")
-        page.on("pageerror", lambda error: screen.problems.append(f"error: {error}"))
-        page.on("console", lambda line: screen.problems.append(line.text) if "Content Security Policy" in line.text else None)
-        page.on("dialog", lambda dialog: (screen.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(screen.origin) else screen.problems.append(f"left: {request.url[:200]}")
-            ),
-        )
+        page.on("pageerror", screen.on_error)
+        page.on("console", screen.on_console)
+        page.on("dialog", screen.on_dialog)
+        page.on("request", screen.on_request)
         opened.append(screen)
         return screen
 

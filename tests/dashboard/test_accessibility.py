@@ -23,8 +23,8 @@ _RUN = """async () => {
 
 def findings(screen: Screen) -> list[str]:
     screen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: list[str] = screen.page.evaluate(_RUN)
-    return found
+    violations: list[str] = screen.page.evaluate(_RUN)
+    return violations
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -33,8 +33,8 @@ def test_axe_finds_nothing_serious_on_any_screen(served: Served, open_screen: Op
     wrong: dict[str, Any] = {}
     for path in screens(served):
         screen.open(path)
-        if found := findings(screen):
-            wrong[path] = found
+        if violations := findings(screen):
+            wrong[path] = violations
     assert wrong == {}
 
 

@@ -10,13 +10,13 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sitelore.app.wiring import embedded
 from sitelore.model.ids import RunId
-from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.context import ApiSettings, AppContext, context_of
 from sitelore.serve.server import listening_socket, serve
 
 ENDED = {"COMPLETED", "FAILED", "CANCELLED"}
@@ -135,9 +135,7 @@ AppFactory = Callable[[], AbstractAsyncContextManager[AppContext]]
 async def whole_app(data: Path) -> AsyncIterator[AppContext]:
     """The app that `sitelore serve` runs without settings."""
     async with embedded(data, writing=True) as app:
-        yield AppContext(
-            app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service
-        )
+        yield context_of(app)
 
 
 @asynccontextmanager
@@ -152,7 +150,7 @@ async def idle_app(data: Path) -> AsyncIterator[AppContext]:
         async def announce(_: RunId) -> None:
             pass
 
-        yield AppContext(app.ledger, app.queue, app.blobs, app.clock, attend, announce, app.search.service)
+        yield replace(context_of(app), run_background=attend, announce=announce)
 
 
 @contextlib.contextmanager

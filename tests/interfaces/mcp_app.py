@@ -63,7 +63,7 @@ class FakeBackend:
         run = Run(RunId("r1"), DEFAULT_TENANT, SiteId(1), "shop.example", RunState.COMPLETED, CrawlSettings(), 1.7e9)
         return Explanation(url, run, None, (GateResult("robots", False, "line 3: Disallow: /", ATTACK),))
 
-    async def crawl(self, url: Url, max_pages: int) -> RunId:
+    async def crawl(self, url: Url, max_pages: int, tenant: TenantId) -> RunId:
         if url.host == "127.0.0.1":
             raise ApiProblem(ADDRESS_REFUSED, "127.0.0.1 is a private address")
         self.crawled.append((str(url), max_pages))

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -165,7 +166,30 @@ def test_a_usage_error_is_one_line_with_the_right_exit_code(
 def test_a_site_that_does_not_respond_fails_the_crawl_with_a_reason(tmp_path: Path) -> None:
     done = sitelore("crawl", "http://127.0.0.1:1/", "--delay", "0", "--data", tmp_path)
     assert done.returncode == 1
-    assert "no page was kept: http://127.0.0.1:1/: " in done.stderr.splitlines()[-1]
+    assert "the crawl failed: http://127.0.0.1:1/: cannot connect to 127.0.0.1:1: " in done.stderr.splitlines()[-1]
+    assert done.stdout.split()[:2] == ["127.0.0.1:1", "FAILED"]
+
+
+def test_a_host_name_that_does_not_resolve_brings_a_suggestion(tmp_path: Path) -> None:
+    done = sitelore("crawl", "exmaple.invalid", "--data", tmp_path)
+    assert "does not resolve" in done.stderr.splitlines()[-1]
+    assert "did you mean" not in done.stderr
+    with sqlite3.connect(tmp_path / "sitelore.db") as database:
+        database.execute("UPDATE sites SET name = 'example.invalid'")
+    done = sitelore("crawl", "exmaple.invalid", "--data", tmp_path)
+    assert done.stderr.splitlines()[-1].endswith("; did you mean example.invalid?")
+    done = sitelore("crawl", "no-such-name", "--data", tmp_path)
+    assert done.stderr.splitlines()[-1].endswith("; did you mean no-such-name.com?")
+
+
+def test_the_help_of_crawl_has_examples_and_groups_of_options() -> None:
+    lines = sitelore("crawl", "--help").stdout.splitlines()
+    assert "  sitelore crawl https://example.com --max-pages 50" in lines
+    headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings == [
+        "Arguments:", "What to crawl:", "Output:", "What to extract:", "Politeness and speed:", "Access to the site:",
+        "Options:",
+    ]  # fmt: skip
 
 
 def test_a_data_directory_that_cannot_be_created_is_a_disk_error(tmp_path: Path) -> None:

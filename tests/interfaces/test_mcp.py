@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -14,10 +15,11 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
+from tests.interfaces.api import idle_app
 from tests.interfaces.mcp_app import FakeBackend
 
 from sitelore.model.ids import DEFAULT_TENANT
-from sitelore.serve.context import ApiSettings
+from sitelore.serve.context import AccessControl, ApiSettings
 from sitelore.serve.mcp.formatting import UntrustedBoundary, inert
 from sitelore.serve.mcp.tools import mcp_server
 from sitelore.serve.mcp.transports import McpApp
@@ -228,7 +230,7 @@ def test_a_boundary_cannot_be_faked_from_inside() -> None:
 
 
 @asynccontextmanager
-async def listening(pages: FakeBackend, *tokens: str) -> AsyncIterator[str]:
+async def listening(data: Path, pages: FakeBackend, *tokens: str) -> AsyncIterator[str]:
     """Serve on a free port; yields the address."""
     ended: list[asyncio.Event] = []
 
@@ -241,29 +243,31 @@ async def listening(pages: FakeBackend, *tokens: str) -> AsyncIterator[str]:
     leave = asyncio.Event()
     socket = listening_socket("127.0.0.1", 0, with_tokens=False)
     port = socket.getsockname()[1]
-    serving = asyncio.create_task(serve_mcp(McpApp(pages), ApiSettings(tokens=tokens), socket, attend))
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        leave.set()
-        await serving
+    async with idle_app(data) as context:
+        access = AccessControl(context, ApiSettings(tokens=tokens))
+        serving = asyncio.create_task(serve_mcp(McpApp(pages), access, socket, attend))
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            leave.set()
+            await serving
 
 
-async def test_tools_are_called_over_http() -> None:
-    async with listening(FakeBackend()) as address, Client(address) as client:
+async def test_tools_are_called_over_http(tmp_path: Path) -> None:
+    async with listening(tmp_path, FakeBackend()) as address, Client(address) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == READING
         answer = text_of(await client.call_tool("search", {"query": "opening"}))
         assert "Opening hours" not in outside(answer)
         assert "unknown tool" in await refusal(client, "other", {})
 
 
-async def test_clients_of_the_older_protocol_are_supported() -> None:
-    async with listening(FakeBackend()) as address, Client(address, mode="legacy") as client:
+async def test_clients_of_the_older_protocol_are_supported(tmp_path: Path) -> None:
+    async with listening(tmp_path, FakeBackend()) as address, Client(address, mode="legacy") as client:
         assert "shop.example" in text_of(await client.call_tool("list_sites", {}))
 
 
-async def test_only_the_token_gives_access() -> None:
-    async with listening(FakeBackend(), TOKEN) as address:
+async def test_only_the_token_gives_access(tmp_path: Path) -> None:
+    async with listening(tmp_path, FakeBackend(), TOKEN) as address:
         async with httpx2.AsyncClient() as stranger:
             refused = await stranger.post(address, json={})
             wrong = await stranger.post(address, json={}, headers={"Authorization": "Bearer something-else-entirely"})
@@ -285,16 +289,18 @@ async def test_only_the_token_gives_access() -> None:
         ({"Content-Type": "text/plain"}, 415),
     ],
 )
-async def test_pages_of_other_sites_cannot_reach_it_through_a_browser(headers: dict[str, str], status: int) -> None:
+async def test_pages_of_other_sites_cannot_reach_it_through_a_browser(
+    tmp_path: Path, headers: dict[str, str], status: int
+) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    async with listening(FakeBackend()) as address, httpx2.AsyncClient() as browser:
+    async with listening(tmp_path, FakeBackend()) as address, httpx2.AsyncClient() as browser:
         sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
         answer = await browser.post(address, content=json.dumps(request), headers=sent)
     assert answer.status_code == status
 
 
-async def test_only_one_path_and_method_are_served() -> None:
-    async with listening(FakeBackend()) as address, httpx2.AsyncClient() as client:
+async def test_only_one_path_and_method_are_served(tmp_path: Path) -> None:
+    async with listening(tmp_path, FakeBackend()) as address, httpx2.AsyncClient() as client:
         assert (await client.get(address)).status_code == 405
         assert (await client.delete(address)).headers["Allow"] == "POST"
         assert (await client.post(address.replace("/mcp", "/other"), json={})).status_code == 404

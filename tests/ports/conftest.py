@@ -18,7 +18,7 @@ from tests.support.workers import administer, create_database, drop_database, te
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.store.engine import PostgresConfig, PostgresEngine, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.schema import metadata
+from sitelore.store.schema import complete_metadata
 from sitelore.store.vectors.pgvector import SCHEMA as VECTORS
 
 
@@ -111,9 +111,9 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         yield database
     finally:
         await database.close()
-        tables = ", ".join(table.name for table in metadata.sorted_tables)
+        tables = ", ".join(table.name for table in complete_metadata().sorted_tables)
         await administer(url, f"TRUNCATE {tables} RESTART IDENTITY")
-        await administer(url, "INSERT INTO tenants (name, created_at) VALUES ('default', 0)")
+        await administer(url, "INSERT INTO tenants (name, created_at, plan) VALUES ('default', 0, 'ENTERPRISE')")
         await administer(url, f"DROP SCHEMA IF EXISTS {VECTORS} CASCADE")
 
 

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 import zstandard
+from tests.ports.audits import audited
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, admit_all, facts, leases, u
 from tests.support.qdrant import fake_qdrant
@@ -23,22 +24,30 @@ from sitelore.app.deletion import purge_blobs, sweep_blobs
 from sitelore.model.document import Blob, PageLink
 from sitelore.model.frontier import Effects, IdempotencyKey, Offer, Run, Settlement, Source, Verdict
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanBytes, CleanText, RunId, SiteId, TenantId
+from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
+from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.blobs.object_store import ObjectBlobs
 from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.schema import metadata, pattern_stats, prefetches
+from sitelore.store.platform.schema import crawl_jobs, page_deletions, schedules
+from sitelore.store.platform.webhooks import SqlWebhooks
+from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.qdrant import delete_points
 from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
 
 MODEL, EPOCH = "model", "epoch"
+OF_TENANT = {"tenants", "models", "brands", "users", "tokens", "audit_log"}
+"""Tables whose rows belong to no site."""
 LATER = NOW + 1000.0
+OF_TENANT = {"tenants", "models", "retention", "webhook_endpoints"}
+"""Tables whose rows belong to no site."""
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
@@ -89,6 +98,8 @@ class Store:
             conn.execute(sa.insert(prefetches).values(**key, url="http://x/", worker="w", lease_until=0.0, is_bet=0))
 
         await self.owner.write(insert)
+        await audited(SqlAuditStore(self.ledger._engine, run.tenant), run)
+        await self.owner.write(_insert_channel, run)
 
     async def _index(self, run: Run, texts: Sequence[str]) -> None:
         await self.search_index.open_epoch(run.site, EPOCH)
@@ -103,13 +114,30 @@ class Store:
         """All rows of all tables, of all tenants; without the versions of models and vectors, which every put raises."""
 
         def read(conn: sa.Connection) -> Rows:
-            columns = {table.name: [c for c in table.c if c.name != "version"] for table in metadata.sorted_tables}
+            columns = {table.name: [c for c in table.c if c.name != "version"] for table in complete_metadata().sorted_tables}
             rows = {name: _sorted(conn, sa.select(*of_table)) for name, of_table in columns.items()}
             if pgvector.is_ready(conn):
                 rows["pgvector"] = _sorted(conn, sa.text("SELECT tenant_id, site_id FROM sitelore_vectors.chunk_vectors"))
             return rows
 
         return await self.owner.read(read)  # type: ignore[no-any-return]
+
+
+def _insert_channel(conn: sa.Connection, run: Run) -> None:
+    """Make the run a crawl of a channel of its site, with a schedule and a deleted page."""
+    tenant, channel = {"tenant_id": run.tenant}, f"channel-{run.site}"
+    site = {**tenant, "site_id": run.site}
+    new_channel = sa.text(
+        "INSERT INTO channels (tenant_id, id, site_id, host, title, url, settings, created_at, updated_at)"
+        " VALUES (:tenant_id, :id, :site_id, :id, '', '', '{}', 0, 0) ON CONFLICT DO NOTHING"
+    )
+    is_new = conn.execute(new_channel, {**site, "id": channel}).rowcount == 1
+    job = {"trigger_type": "manual", "triggered_by": "", "config": "{}", "active": 0, "follow_up": 0}
+    conn.execute(sa.insert(crawl_jobs).values(**tenant, run_id=run.id, channel_id=channel, **job))
+    if is_new:
+        conn.execute(sa.insert(page_deletions).values(**site, url_id=1, run_id=run.id))
+        rule = {"cron": "0 0 * * 0", "time_zone": "UTC", "jitter_s": 0, "next_at": 0.0, "due_at": 0.0}
+        conn.execute(sa.insert(schedules).values(**tenant, channel_id=channel, **rule))
 
 
 def _chunk(url: str, text: str) -> IndexedChunk:
@@ -125,6 +153,7 @@ def _sorted(conn: sa.Connection, query: Any) -> list[tuple[Any, ...]]:
 async def store(database: Database) -> Store:
     engine = await database.engine()
     owner = await database.owner()
+    await SqlWebhooks(engine, DEFAULT_TENANT).add_endpoint(WebhookEndpoint("hook", "https://hook.test/", (), "plain:s", NOW))
     return Store(SqlLedger(engine, DEFAULT_TENANT), SqlSearchIndex(engine, DEFAULT_TENANT), owner)
 
 
@@ -141,7 +170,7 @@ async def test_deleting_a_site_leaves_no_row_of_it_and_every_other_row(store: St
     await store.crawl("b.test", texts=["shared", "of b"])
     run = await store.crawl("b.test", "changed", LATER, texts=["shared", "of b, changed"])
     after = await store.rows()
-    assert {name for name in before if len(after[name]) <= len(before[name])} == {"tenants", "models"}
+    assert {name for name in before if len(after[name]) <= len(before[name])} == OF_TENANT
     assert await store.ledger.delete_site(run.site)
     left = await store.rows()
     assert without_last_event(left) == without_last_event(before)

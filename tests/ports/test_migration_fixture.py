@@ -30,12 +30,12 @@ from tests.support.workers import administer, create_database, drop_database
 
 from sitelore.app.wiring import build_app
 from sitelore.model.ids import RunId
-from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.context import ApiSettings, AppContext, context_of
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = "0006"
 KILLS = 5
-NEW_SETTINGS = {"accept_language": "", "audit_facts": False}
+NEW_SETTINGS = {"accept_language": "", "audit_facts": False, "audit": False}
 """Settings of runs that did not exist when the data was stored, with their defaults."""
 
 
@@ -243,8 +243,8 @@ def repeat_request(copy: Copy, expected: Expected, body: object) -> ApiResponse:
             pass
 
         async with build_app(copy.folder, writing=True) as app:
-            context = AppContext(app.ledger, app.queue, app.blobs, app.clock, background_work, announce, app.search.service)
-            yield replace(context, clock=lambda: expected.idempotent_run_created_at + 60)
+            at = expected.idempotent_run_created_at + 60
+            yield replace(context_of(app), run_background=background_work, announce=announce, clock=lambda: at)
 
     settings = ApiSettings(poll_s=0.05, allow_private=(data.ALLOW_PRIVATE,))
     with copy.environment(), serving_api(idle_app, settings) as api:

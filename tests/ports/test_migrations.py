@@ -19,13 +19,13 @@ from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.migrations import current
 from sitelore.store.migrations.current import migrate, upgrade
-from sitelore.store.schema import REVISION, metadata, versions
+from sitelore.store.schema import REVISION, complete_metadata, versions
 from sitelore.store.tenants import for_tenant
 from sitelore.store.versions import PageChange, store_changes
 
 
 def _drop_all(conn: sa.Connection) -> None:
-    metadata.drop_all(conn)
+    complete_metadata().drop_all(conn)
     versions.drop(conn)
 
 
@@ -47,7 +47,7 @@ def _differences(conn: sa.Connection) -> list[Any]:
     from alembic.migration import MigrationContext
 
     context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
-    return list(compare_metadata(context, metadata))
+    return list(compare_metadata(context, complete_metadata()))
 
 
 def _definitions(conn: sa.Connection) -> list[Any]:
@@ -89,7 +89,7 @@ async def test_reopening_a_database_does_not_change_it(new_database: Database) -
 async def test_a_database_of_an_older_version_is_upgraded(new_database: Database) -> None:
     await new_database.engine()
     owner = await new_database.owner()
-    await owner.write(metadata.drop_all)
+    await owner.write(complete_metadata().drop_all)
     await owner.write(lambda conn: conn.execute(sa.delete(versions)))
     await owner.write(migrate, "the test's")
     assert await owner.write(_differences) == []

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
+from tests.ports.audits import audited
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, facts, link, seed, u
 from tests.ports.test_search_index import EPOCH, MODEL, page_of, vector
@@ -26,25 +27,63 @@ from sitelore.model.frontier import (
     Verdict,
 )
 from sitelore.model.ids import TenantId
+from sitelore.model.platform.accounts import Caller, UserRole
+from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCrawl, Trigger
+from sitelore.model.platform.retention import RetentionPolicy
+from sitelore.model.platform.schedules import Planned, ScheduleRule
+from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
+from sitelore.platform.accounts import AccountService, TokenRequest
+from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.schema import metadata, tenants
+from sitelore.store.platform.accounts import SqlAccounts
+from sitelore.store.platform.channel_store import SqlChannels
+from sitelore.store.platform.retention import set_retention
+from sitelore.store.platform.schema import page_deletions
+from sitelore.store.platform.webhooks import SqlWebhooks
+from sitelore.store.schema import complete_metadata, sites, tenants
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
-TABLES = [table.name for table in metadata.sorted_tables]
-NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state"}
-"""Indexes of schedulers and maintenance, which serve all tenants."""
-SHARED = {"tenants", "sites", "runs", "urls"}
-"""Tables that schedulers and maintenance read across tenants."""
+TABLES = [table.name for table in complete_metadata().sorted_tables]
+NOT_BY_TENANT = {
+    "runs_queue",
+    "runs_running",
+    "runs_state",
+    "audits_unfinished",
+    "schedules_due",
+    "tokens_by_id",
+    "webhook_queues_due",
+}
+"""Indexes of schedulers, maintenance and authentication, which serve all tenants."""
+SHARED = {
+    "tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens", "webhook_endpoints",
+    "webhook_queues",
+}  # fmt: skip
+"""Tables that schedulers, maintenance and authentication read across tenants."""
+
+
+async def fill_channels(channels: SqlChannels) -> None:
+    """Store something in every table of channels."""
+    channel = await channels.create_channel("shop", "Shop", "http://shop/", ChannelSettings(), NOW)
+    assert channel is not None
+    settings = CrawlSettings(seeds=(channel.url,))
+    config, key = CrawlConfig(channel.url, 9, 3), IdempotencyKey("crawl", "")
+    crawl = NewCrawl("shop", settings, (), config, Trigger.MANUAL, "test", key)
+    assert await channels.start_crawl(channel.id, crawl, NOW)
+    await channels.store_plans({channel.id: Planned(ScheduleRule("0 0 * * 0", "UTC"), NOW)})
+    await channels.enter_brand({"primary_color": "#112233"}, NOW)
 
 
 async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) -> None:
     """Store something in every table."""
+    webhooks = SqlWebhooks(ledger._engine, ledger._tenant)
+    await webhooks.add_endpoint(WebhookEndpoint(f"hook-{content}", f"https://{content}.test/", (), "plain:secret", NOW))
+    await ledger._write(set_retention, RetentionPolicy(events_s=NOW))
     await ledger.save_robots(RobotsFile("http://site.test", NOW, 200, f"# {content}"))
     key = IdempotencyKey("key", content)
     settings = CrawlSettings(seeds=("http://site.test/",))
@@ -64,6 +103,14 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     await search_index.put_vectors(
         MODEL, [(text.text_hash, vector(content)) for text in await search_index.texts_to_embed(MODEL, 9)]
     )
+    await audited(SqlAuditStore(ledger._engine, ledger._tenant), run)
+
+
+async def fill_accounts(engine: Engine, tenant: TenantId, name: str) -> None:
+    """Store a user, a token and, with each, an entry of the audit log."""
+    accounts = AccountService(SqlAccounts(engine, tenant), lambda: NOW, Caller(tenant))
+    user = await accounts.create_user(f"{name}@people.test", UserRole.OWNER)
+    await accounts.create_token(TokenRequest(name, user=user.id))
 
 
 async def two_tenants(database: Database) -> tuple[Engine, list[TenantId]]:
@@ -72,9 +119,19 @@ async def two_tenants(database: Database) -> tuple[Engine, list[TenantId]]:
     ids = []
     for name in ("red", "blue"):
         tenant = await SqlRunQueue(engine).create_tenant(name, NOW)
-        await fill(SqlLedger(engine, tenant.id), SqlSearchIndex(engine, tenant.id), name)
+        ledger, channels = SqlLedger(engine, tenant.id), SqlChannels(engine, tenant.id)
+        await fill(ledger, SqlSearchIndex(engine, tenant.id), name)
+        await fill_channels(channels)
+        await engine.write(for_tenant, _delete_a_page, tenant.id)
+        await fill_accounts(engine, tenant.id, name)
         ids.append(tenant.id)
     return engine, ids
+
+
+def _delete_a_page(conn: sa.Connection, tenant: TenantId) -> None:
+    site = conn.scalar(sa.select(sa.func.min(sites.c.id)).where(sites.c.tenant_id == tenant))
+    values = {"tenant_id": tenant, "site_id": site, "url_id": 1, "run_id": "r"}
+    conn.execute(sa.insert(page_deletions).values(values))
 
 
 def count(conn: sa.Connection, _tenant: TenantId, table: str) -> int:
@@ -103,7 +160,7 @@ def _rows_of(conn: sa.Connection, table: str, column: str, tenant: int) -> int:
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)
 async def test_a_tenant_cannot_write_rows_of_another(database: Database) -> None:
     engine, [red, blue] = await two_tenants(database)
-    for table in (table for table in metadata.sorted_tables if table is not tenants):
+    for table in (table for table in complete_metadata().sorted_tables if table is not tenants):
         stolen = sa.update(table).values(tenant_id=red).where(table.c.tenant_id == blue)
         assert await engine.write(for_tenant, lambda conn, _, change: conn.execute(change).rowcount, red, stolen) == 0
         removed = sa.delete(table).where(table.c.tenant_id == blue)
@@ -159,7 +216,7 @@ async def test_the_tenant_of_a_transaction_does_not_stay_with_the_connection(dat
 
 
 def test_every_key_and_index_starts_with_the_tenant() -> None:
-    for table in metadata.sorted_tables:
+    for table in complete_metadata().sorted_tables:
         if table is not tenants:
             assert next(iter(table.primary_key)).name == "tenant_id", table.name
         for index in table.indexes:
@@ -170,7 +227,7 @@ def test_every_key_and_index_starts_with_the_tenant() -> None:
 async def test_the_ledger_of_a_tenant_does_not_find_what_another_has(database: Database) -> None:
     engine, [red, blue] = await two_tenants(database)
     ours, theirs = SqlLedger(engine, red), SqlLedger(engine, blue)
-    [run] = await theirs.runs()
+    [run] = [run for run in await theirs.runs() if run.site_name == "site"]
     assert await ours.run(run.id) is None
     assert await ours.row(run.id, u("a")) is None
     assert [row async for row in ours.rows(run.id)] == []
@@ -195,6 +252,21 @@ async def test_the_ledger_of_a_tenant_does_not_find_what_another_has(database: D
     assert await index.chunk_records(run.site, [1]) == []
     assert await index.postings(run.site, ["blue"]) == {}
     assert [stats.site for stats in await index.site_stats()] != [run.site]
+
+
+async def test_a_deleted_tenant_leaves_no_row_in_any_table_and_those_of_another_stay(database: Database) -> None:
+    engine, [red, blue] = await two_tenants(database)
+    owner = await database.owner()
+    columns = {table: "id" if table == "tenants" else "tenant_id" for table in TABLES}
+    theirs = {table: await owner.read(_rows_of, table, column, red) for table, column in columns.items()}
+    assert all(theirs.values())
+    ledger = SqlLedger(engine, blue)
+    for run in await ledger.runs():
+        assert await ledger.end_run(run.id, RunState.CANCELLED, NOW)
+    assert await ledger.delete_tenant()
+    left = {table: await owner.read(_rows_of, table, column, blue) for table, column in columns.items()}
+    assert {table: count for table, count in left.items() if count} == {}
+    assert {table: await owner.read(_rows_of, table, column, red) for table, column in columns.items()} == theirs
 
 
 async def test_events_are_stored_with_what_they_report(database: Database) -> None:

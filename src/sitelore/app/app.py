@@ -44,20 +44,25 @@ from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
-from sitelore.model.frontier import Run
+from sitelore.model.frontier import Run, Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+from sitelore.platform_ports import Channels
+from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
+    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.platform.schedules import Scheduler
+    from sitelore.platform.webhooks import WebhookService
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
+    from sitelore.store.platform.retention import SqlRetention
     from sitelore.store.vectors.search import VectorSearch
 
 _LOG = logging.getLogger(__name__)
@@ -87,15 +92,25 @@ class App:
     """Started when a page first needs it; shared by all runs."""
     search: LazySearch
     """Built for the first query."""
+    accounts: LazyAccounts
+    """Loaded when they are first used."""
+    webhooks: LazyWebhooks
+    """Outgoing webhooks, built on first use."""
     database_name: str
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
+    audits: AuditStore
+    """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
+    open_channels: Callable[[], Channels]
+    """Gives the channels of the default tenant. A function, because a crawl must not load what servers need."""
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
     access: Access = field(default=NO_ACCESS, repr=False)
     """Headers, cookies, credentials, proxies and TLS options of this process. Never stored."""
+    allow_private: tuple[str, ...] = ()
+    """Private addresses that scheduled crawls may reach."""
     fetcher: Fetcher | None = None
     """Replaces the HTTP client of the runs. It does not pass the address guard."""
 
@@ -134,9 +149,9 @@ class App:
         combined = self.access.with_other(access)
         return replace(self, access=combined, redaction=replace(self.redaction, secrets=combined.secrets()))
 
-    async def create_run(self, settings: CrawlSettings) -> Run:
+    async def create_run(self, settings: CrawlSettings, tenant: TenantId = DEFAULT_TENANT) -> Run:
         """Create a run and wake the workers; nothing is fetched yet."""
-        run = await start_run(self.ledger, settings, self.clock(), self.redaction)
+        run = await start_run(self.ledger.for_tenant(tenant), settings, self.clock(), self.redaction)
         await self.notify_workers(run.id)
         return run
 
@@ -149,6 +164,12 @@ class App:
     async def notify_workers(self, run: RunId) -> None:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
+
+    async def delete_tenant(self, tenant: Tenant) -> None:
+        """Cancel the runs of a tenant and delete everything of it."""
+        from sitelore.app.deletion import cancel_and_delete_tenant  # noqa: PLC0415 not needed by a crawl
+
+        await cancel_and_delete_tenant(self, tenant)
 
     async def unfinished_run(self, site: str | None = None) -> Run | None:
         """The latest run that has not ended, of this site or of any."""
@@ -208,7 +229,12 @@ class App:
 
     async def run_background_work(self, stop: asyncio.Event) -> None:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
-        async with _in_background("index updates", partial(self._update_index, stop)):
+        async with (
+            _in_background("index updates", partial(self._update_index, stop)),
+            _in_background("schedules", partial(self._run_schedules, stop)),
+            _in_background("audits", partial(self._audit_runs, stop)),
+            _in_background("webhooks", partial(self._send_webhooks, stop)),
+        ):
             if self.is_shared:
                 async with _in_background("retention", partial(self._delete_expired, stop)):
                     await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
@@ -223,11 +249,34 @@ class App:
         if not stop.is_set():
             await self.search.keep_current(stop)
 
+    async def _run_schedules(self, stop: asyncio.Event) -> None:
+        """Start scheduled crawls. For servers only, since they know which addresses crawls may reach."""
+        await self.scheduler().forever(stop, self.worker_context.config.upkeep_s)
+
+    def scheduler(self) -> Scheduler:
+        """The scheduler of all tenants' channels."""
+        from sitelore.platform.channels import ChannelService  # noqa: PLC0415 not needed by a crawl
+        from sitelore.platform.schedules import Scheduler  # noqa: PLC0415 see above
+
+        channels = self.open_channels()
+        service = ChannelService(channels, self.clock, self.redaction, self.allow_private, self.notify_workers)
+        return Scheduler(channels.queue(), service, self.ledger, self.blobs)
+
+    async def _audit_runs(self, stop: asyncio.Event) -> None:
+        """Audit completed runs whose settings ask for it. For servers only, like the index."""
+        from sitelore.app.audit.phase import keep_auditing  # noqa: PLC0415 not needed by a crawl
+
+        await keep_auditing(self, stop)
+
     async def _delete_expired(self, stop: asyncio.Event) -> None:
-        """Apply the operator's retention period once an hour."""
+        """Apply retention periods once an hour."""
         from sitelore.app.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
 
         await keep_deleting_expired(self, stop)
+
+    async def _send_webhooks(self, stop: asyncio.Event) -> None:
+        """Deliver events to webhook endpoints. Servers do so, which have the operator's settings for it; workers do not."""
+        await self.webhooks.service().sender.forever(stop, is_alone=not self.is_shared)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""
@@ -352,6 +401,46 @@ class App:
             await visit_context.rendered_probes.close()
             await renderer.close()
             await client.close()
+
+
+class LazyWebhooks:
+    """Builds the webhook service, and access to retention policies, when they are first used: a crawl needs neither."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, clock: Clock, redaction: Redaction, access: Access) -> None:
+        self._parts = (engine, ledger, clock, redaction, access)
+        self._service: WebhookService | None = None
+        self._fetcher: Fetcher | None = None
+
+    def service(self) -> WebhookService:
+        """The webhooks of all tenants; one object for the life of the application."""
+        if self._service is None:
+            from sitelore.fetch.http.client import HttpFetcher  # noqa: PLC0415 see above
+            from sitelore.platform.secret_box import SecretBox  # noqa: PLC0415 see above
+            from sitelore.platform.webhook_delivery import FETCH_SETTINGS, WebhookSender  # noqa: PLC0415 see above
+            from sitelore.platform.webhooks import WebhookService  # noqa: PLC0415 see above
+            from sitelore.store.platform.webhooks import SqlWebhooks  # noqa: PLC0415 see above
+
+            engine, ledger, clock, redaction, access = self._parts
+            operator = operator_settings()
+            # Proxies and certificates of the operator apply; headers and credentials for sites do not.
+            own_access = RunAccess(Access(proxies=access.proxies, ca_file=access.ca_file, insecure=access.insecure))
+            guard = AddressGuard((), operator.allow_private)
+            self._fetcher = HttpFetcher(FETCH_SETTINGS, guard, access=own_access)
+            webhooks, secrets = SqlWebhooks(engine, DEFAULT_TENANT), SecretBox(operator.secrets_keys)
+            sender = WebhookSender(webhooks, ledger, self._fetcher, guard, clock, secrets, redaction)
+            self._service = WebhookService(webhooks, sender, secrets, clock)
+        return self._service
+
+    def retention(self, tenant: TenantId) -> SqlRetention:
+        """The retention policy of a tenant."""
+        from sitelore.store.platform.retention import SqlRetention  # noqa: PLC0415 see above
+
+        return SqlRetention(self._parts[0], tenant)
+
+    async def close(self) -> None:
+        """Close the connections to receivers."""
+        if self._fetcher is not None:
+            await self._fetcher.close()
 
 
 class LazySearch:

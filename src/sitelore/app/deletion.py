@@ -27,27 +27,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
+from sitelore.app.backup import deletion_lock
 from sitelore.app.settings import operator_settings
-from sitelore.model.errors import StorageError, UsageError
+from sitelore.model.errors import Conflict, StorageError, UsageError
+from sitelore.model.frontier import RunListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId
-from sitelore.model.states import RunState
+from sitelore.model.platform.retention import default_retention
+from sitelore.model.states import ENDED, RunState
 from sitelore.store.sqlite_files import rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from sitelore.app.app import App
     from sitelore.model.frontier import Tenant
     from sitelore.model.ids import BlobKey, SiteId, TenantId
+    from sitelore.model.platform.retention import RetentionPolicy
     from sitelore.ports import BlobStorage, Ledger
+
+P = ParamSpec("P")
 
 _LOG = logging.getLogger(__name__)
 
@@ -61,9 +68,32 @@ _NO_RUN = RunId("")
 _BLOBS_PER_PASS = 200_000
 """Blobs compared with all references at a time; bounds the memory."""
 _BLOBS_PER_DELETE = 500
+_RUNS_PER_READ = 100
 _RETENTION_INTERVAL_S = 3600.0
 _RETENTION_DELAY_S = 60.0
 """A process that has just started has other work to do first."""
+
+
+def _without_backup(
+    *, purges: bool
+) -> Callable[[Callable[Concatenate[App, P], Awaitable[int]]], Callable[Concatenate[App, P], Awaitable[int]]]:
+    """Refuse to delete contents while a backup is made. With servers, only what `purges` them is refused: the backup also
+    copies those that were deleted and can still be read.
+    """
+
+    def decorate(delete: Callable[Concatenate[App, P], Awaitable[int]]) -> Callable[Concatenate[App, P], Awaitable[int]]:
+        @functools.wraps(delete)
+        async def guarded(app: App, /, *args: P.args, **kwargs: P.kwargs) -> int:
+            if app.is_shared and not purges:
+                return await delete(app, *args, **kwargs)
+            async with deletion_lock(app) as is_free:
+                if not is_free:
+                    raise UsageError("a backup, or another deletion, is running; try again when it has finished")
+                return await delete(app, *args, **kwargs)
+
+        return guarded
+
+    return decorate
 
 
 async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) -> None:
@@ -75,6 +105,7 @@ async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) 
             await ledger.end_run(run_id, RunState.CANCELLED, app.clock())
 
 
+@_without_backup(purges=False)
 async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
     """Delete runs that have ended. Gives the number of blobs deleted with them."""
     ledger = app.ledger.for_tenant(tenant)
@@ -84,6 +115,7 @@ async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
     return await _delete_blobs(app, tenant)
 
 
+@_without_backup(purges=False)
 async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a site with everything that was stored of it. Gives the number of blobs deleted with it."""
     await _delete_points(tenant, site)
@@ -95,10 +127,11 @@ async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: floa
     return deleted
 
 
+@_without_backup(purges=True)
 async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a tenant with all its sites. Gives the number of blobs deleted with it."""
     if tenant.id == DEFAULT_TENANT:
-        raise UsageError(f"the tenant {tenant.name} cannot be deleted, every installation has it; delete its sites with --site")
+        raise _default_tenant(tenant)
     await _delete_points(tenant)
     ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
     if not await ledger.delete_tenant():
@@ -109,6 +142,23 @@ async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_B
     await purge_blobs(ledger, blobs, math.inf)
     await rewrite_files(app, vacuum_bytes)
     return deleted
+
+
+async def cancel_and_delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
+    """Cancel the runs of a tenant that have not ended, and delete it. Gives the number of blobs deleted with it."""
+    if tenant.id == DEFAULT_TENANT:
+        raise _default_tenant(tenant)
+    ledger = app.ledger.for_tenant(tenant.id)
+    unfinished = frozenset(RunState) - ENDED
+    while (page := await ledger.list_runs(RunListing(unfinished, limit=_RUNS_PER_READ)))[0]:
+        for run in page[0]:
+            await ledger.end_run(run.id, RunState.CANCELLED, app.clock())
+            await app.notify_workers(run.id)
+    return await delete_tenant(app, tenant, vacuum_bytes)
+
+
+def _default_tenant(tenant: Tenant) -> UsageError:
+    return Conflict(f"the tenant {tenant.name} cannot be deleted, every installation has it; delete its sites with --site")
 
 
 async def _delete_blobs(app: App, tenant: TenantId) -> int:
@@ -194,21 +244,34 @@ class Expired:
     runs: int = 0
     versions: int = 0
     blobs: int = 0
+    events: int = 0
+    deliveries: int = 0
 
 
-async def delete_expired(app: App, retention_s: float) -> Expired:
-    """Delete runs and versions of pages that ended longer ago, for all tenants. The latest run of each site stays."""
-    runs, versions, blobs = 0, 0, 0
+async def delete_expired(app: App, defaults: RetentionPolicy) -> Expired:
+    """Delete what is older than each tenant's retention periods. The latest run of each site stays."""
+    total = Expired()
     for tenant in await app.queue.tenants():
-        ledger, before = app.ledger.for_tenant(tenant.id), app.clock() - retention_s
-        deleted_runs = [run for run in await ledger.runs_to_expire(before) if await ledger.delete_run(run)]
-        deleted_versions = 0
-        while count := await ledger.delete_versions(before):
-            deleted_versions += count
-        if deleted_runs or deleted_versions:
-            blobs += await _delete_blobs(app, tenant.id)
-        runs, versions = runs + len(deleted_runs), versions + deleted_versions
-    return Expired(runs, versions, blobs)
+        expired = await _delete_expired_of(app, tenant.id, defaults)
+        total = Expired(*(a + b for a, b in zip(astuple(total), astuple(expired), strict=True)))
+    return total
+
+
+async def _delete_expired_of(app: App, tenant: TenantId, defaults: RetentionPolicy) -> Expired:
+    ledger, stored, now = app.ledger.for_tenant(tenant), app.webhooks.retention(tenant), app.clock()
+    policy = (await stored.policy()).with_defaults(defaults)
+    runs = (
+        [run for run in await ledger.runs_to_expire(now - policy.runs_s) if await ledger.delete_run(run)]
+        if policy.runs_s
+        else []
+    )
+    versions = 0
+    while policy.versions_s and (count := await ledger.delete_versions(now - policy.versions_s)):
+        versions += count
+    blobs = await _delete_blobs(app, tenant) if runs or versions else 0
+    events = await stored.delete_events(now - policy.events_s) if policy.events_s else 0
+    deliveries = await stored.delete_deliveries(now - policy.deliveries_s) if policy.deliveries_s else 0
+    return Expired(len(runs), versions, blobs, events, deliveries)
 
 
 async def purge_all(app: App) -> int:
@@ -223,30 +286,29 @@ async def purge_all(app: App) -> int:
 async def keep_deleting_expired(
     app: App, stop: asyncio.Event, delay_s: float = _RETENTION_DELAY_S, interval_s: float = _RETENTION_INTERVAL_S
 ) -> None:
-    """Apply the retention period and remove deleted blobs once an hour, in the process with the leader lock, until stopped."""
-    retention_s = operator_settings().retention_s
-    if not retention_s and not app.is_shared:
-        return
+    """Apply retention periods and remove deleted blobs once an hour, in the process with the leader lock, until stopped."""
+    defaults = default_retention(operator_settings().retention_s)
     await _pause(stop, delay_s)
     while not stop.is_set():
         try:
             async with app.queue.leader_lock("retention") as is_leader:
                 if is_leader:
-                    await _delete_once(app, retention_s)
+                    await _delete_once(app, defaults)
         except StorageError as problem:
             _LOG.warning("storage unavailable, retention retries: %s", problem)
         await _pause(stop, interval_s)
 
 
-async def _delete_once(app: App, retention_s: float) -> None:
-    if retention_s:
-        expired = await delete_expired(app, retention_s)
-        if expired.runs or expired.versions:
-            _LOG.info(
-                "expired data deleted", extra={"runs": expired.runs, "versions": expired.versions, "blobs": expired.blobs}
-            )
-    if app.is_shared:
-        await purge_all(app)
+async def _delete_once(app: App, defaults: RetentionPolicy) -> None:
+    async with deletion_lock(app) as is_free:
+        if not is_free:
+            _LOG.info("a backup is running, retention waits")
+            return
+        expired = await delete_expired(app, defaults)
+        if any(astuple(expired)):
+            _LOG.info("expired data deleted", extra=asdict(expired))
+        if app.is_shared:
+            await purge_all(app)
 
 
 async def _pause(stop: asyncio.Event, seconds: float) -> None:

@@ -8,17 +8,15 @@ from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.robots import PRODUCT
 from sitelore.fetch.robots_rules import RobotsRules
 from sitelore.frontier.render_policy import RenderPolicy
-from sitelore.frontier.scope import ScopeRule
+from sitelore.frontier.scope import Pattern, ScopeRule
 from sitelore.frontier.url_pattern import endless, url_pattern
-from sitelore.model.frontier import Run, Source, UrlRow
+from sitelore.model.frontier import Run, RunListing, UrlRow
 from sitelore.model.rendering import RenderNote, RenderReason
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, RenderMode
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
-
-_SHOWN_SEEDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,34 @@ class Explanation:
 
 
 _BEFORE_BUDGET = frozenset({SkipReason.SCOPE, SkipReason.EXCLUDED, SkipReason.ADDRESS, SkipReason.DEPTH, SkipReason.SECRET})
+
+
+_SEARCHED_RUNS = 100
+
+
+async def run_that_knows(url: Url, ledger: Ledger) -> Run | None:
+    """The latest run with a row for this URL, else the latest run of its host, else the latest run."""
+    runs, _ = await ledger.list_runs(RunListing(limit=_SEARCHED_RUNS))
+    for run in runs:
+        if await ledger.row(run.id, url) is not None:
+            return run
+    return next((run for run in runs if _starts_at_host(run, url)), next(iter(runs), None))
+
+
+def _starts_at_host(run: Run, url: Url) -> bool:
+    seeds = (Url.parse(seed) for seed in (*run.settings.seeds, *run.settings.sitemaps))
+    return any(seed is not None and seed.host == url.host for seed in seeds)
+
+
+async def unmatched_includes(ledger: Ledger, run: Run) -> list[str]:
+    """The include patterns that no URL of the run matches."""
+    patterns = {text: Pattern(text) for text in run.settings.include if text.strip()}
+    if not patterns:
+        return []
+    async for row in ledger.rows(run.id):
+        for text in [text for text, pattern in patterns.items() if pattern.matches(row.url, row.url.target)]:
+            del patterns[text]
+    return list(patterns)
 
 
 async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
@@ -164,13 +190,3 @@ def _outcome(row: UrlRow | None) -> GateResult:
         parts.insert(0, f"alias of {row.final_url} by {row.proof}")
     reached = row.state not in {UrlState.SKIPPED, UrlState.FAILED}
     return GateResult("outcome", reached, str(row.state), "; ".join(part for part in parts if part))
-
-
-async def seed_problems(ledger: Ledger, run: Run) -> str:
-    """Why the seeds of a run brought no page, as recorded."""
-    reasons: list[str] = []
-    async for row in ledger.rows(run.id, sitemaps=True):
-        if row.source is Source.SEED:
-            reason = row.error or row.detail or (str(row.skip_reason) if row.skip_reason else "") or f"state {row.state}"
-            reasons.append(f"{row.url}: {reason.rstrip('.')}")
-    return "; ".join(reasons[:_SHOWN_SEEDS]) or "the run has no seed"

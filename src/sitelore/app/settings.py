@@ -18,6 +18,7 @@ _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _MAX_SITES = 256
 _MAX_CONCURRENCY = 4096
 _MIN_TOKEN_CHARS = 16
+_MIN_KEY_CHARS = 32
 _MIN_S, _MAX_S = 0.05, 86_400.0
 _MIN_RETENTION_S = 3600.0
 _BLOB_CREDENTIALS = {"key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "region": "AWS_REGION"}
@@ -31,6 +32,10 @@ class OperatorSettings:
     """`SITELORE_READERS`: extraction processes; without it, `default_readers`."""
     tokens: tuple[str, ...] = field(default=(), repr=False)
     """`SITELORE_TOKENS`: bearer tokens for the API; without any, it listens on loopback only."""
+    rate_limits: str = ""
+    """`SITELORE_RATE_LIMITS`: changes of the default limits of the API (`model/platform/rate_limits.py`), or `off`."""
+    open_signup: bool = False
+    """`SITELORE_OPEN_SIGNUP`: whether anyone may register a tenant (1) or not (0, the default)."""
     allow_private: tuple[str, ...] = ()
     """`SITELORE_ALLOW_PRIVATE`: private addresses that crawls of the API may reach: HOST, HOST:PORT, CIDR, `any`."""
     sites_at_once: int = 4
@@ -61,6 +66,8 @@ class OperatorSettings:
     """`SITELORE_VECTORS`: the vector store (`store/vectors/qdrant_rest.py`); empty or `database`: the database."""
     vectors_key: str = field(default="", repr=False)
     """`SITELORE_VECTORS_KEY`: the API key of the vector store."""
+    secrets_keys: tuple[str, ...] = field(default=(), repr=False)
+    """`SITELORE_SECRETS_KEY`: encrypts stored secrets of webhooks; further keys, after the first, only decrypt."""
     retention_s: float = 0.0
     """`SITELORE_RETENTION`: ended runs and versions of pages that are older are deleted; 0: everything is kept."""
 
@@ -98,16 +105,24 @@ def operator_settings() -> OperatorSettings:
         upkeep_s=_seconds("SITELORE_UPKEEP_S", 1.0),
         readers=_number("SITELORE_READERS", default_readers(), _MAX_READERS),
         tokens=_tokens(),
+        rate_limits=os.environ.get("SITELORE_RATE_LIMITS", "").strip(),
+        open_signup=_switch("SITELORE_OPEN_SIGNUP"),
         allow_private=_words("SITELORE_ALLOW_PRIVATE"),
         sites_at_once=_number("SITELORE_SITES_AT_ONCE", 4, _MAX_SITES),
         embeddings=os.environ.get("SITELORE_EMBEDDINGS", "").strip(),
         embeddings_key=_key("SITELORE_EMBEDDINGS_KEY"),
         vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
         vectors_key=_key("SITELORE_VECTORS_KEY"),
+        secrets_keys=_secrets_keys(),
         retention_s=_retention(),
         redaction=operator_redaction(),
         access=operator_access(),
     )
+
+
+def process_environment() -> dict[str, str]:
+    """The environment for programs that this process starts."""
+    return dict(os.environ)
 
 
 def default_readers(quota_file: Path = _CGROUP_QUOTA) -> int:
@@ -196,6 +211,13 @@ def _retention() -> float:
     return retention_s
 
 
+def _switch(name: str) -> bool:
+    text = os.environ.get(name, "").strip() or "0"
+    if text not in {"0", "1"}:
+        raise UsageError(f"invalid {name} {text!r} (use 1 or 0)")
+    return text == "1"
+
+
 def _words(name: str) -> tuple[str, ...]:
     return tuple(os.environ.get(name, "").replace(",", " ").split())
 
@@ -208,6 +230,16 @@ def _tokens() -> tuple[str, ...]:
             f"SITELORE_TOKENS has a token of fewer than {_MIN_TOKEN_CHARS} plain ASCII characters; use a longer one"
         )
     return tokens
+
+
+def _secrets_keys() -> tuple[str, ...]:
+    """Keys of stored secrets. An error message never contains one."""
+    keys = _words("SITELORE_SECRETS_KEY")
+    if any(len(key) < _MIN_KEY_CHARS for key in keys):
+        raise UsageError(
+            f"SITELORE_SECRETS_KEY has a key of fewer than {_MIN_KEY_CHARS} characters; make one with `openssl rand -hex 32`"
+        )
+    return keys
 
 
 def _key(name: str) -> str:

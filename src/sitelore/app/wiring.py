@@ -10,6 +10,7 @@ import fcntl
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
+    from sitelore.platform_ports import Channels
+    from sitelore.store.engine import Engine, PostgresEngine
 
 _POLL_S = 0.5
 _POSTGRES_CONNECTIONS = 6
@@ -57,6 +60,7 @@ async def build_app(data: Path, *, writing: bool, serving: bool = False) -> Asyn
         sites_at_once=settings.sites_at_once,
         redaction=settings.redaction,
         access=settings.access,
+        allow_private=settings.allow_private,
     ) as app:
         yield app
 
@@ -70,24 +74,27 @@ async def embedded(
     sites_at_once: int = 4,
     redaction: Redaction = BUILT_IN_ALONE,
     access: Access = NO_ACCESS,
+    allow_private: tuple[str, ...] = (),
 ) -> AsyncIterator[App]:
     """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile.
 
     Without `writing`, a directory without write permission can be read as well.
     """
-    from sitelore.app.app import App, LazySearch
+    from sitelore.app.accounts import LazyAccounts
+    from sitelore.app.app import App, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
+    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.sqlite import SqliteBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import is_writable, open_sqlite
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
     from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
-    with _data_directory(data, writing=writing):
+    with data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
             read_only = not writing and not is_writable(data / "sitelore.db")
             engine = await open_sqlite(data / "sitelore.db", read_only=read_only)
@@ -103,8 +110,15 @@ async def embedded(
             context = WorkerContext(ledger, queue, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
+            webhooks = LazyWebhooks(engine, ledger, time.time, redaction, access)
+            opened.push_async_callback(webhooks.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access)
+            accounts, channels = LazyAccounts(engine), partial(_open_channels, engine)
+            audits = SqlAuditStore(engine, DEFAULT_TENANT)
+            yield App(
+                context, blobs, reader, browser, search, accounts, webhooks, *names, audits, channels, sites_at_once, redaction,
+                access, allow_private,
+            )  # fmt: skip
 
 
 @asynccontextmanager
@@ -114,30 +128,23 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     `silence_s`: see `PostgresConfig`.
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
-    from sitelore.app.app import App, LazySearch
+    from sitelore.app.accounts import LazyAccounts
+    from sitelore.app.app import App, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
+    from sitelore.platform.rate_limits import LocalRateLimiter
+    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
-    from sitelore.store.engine import DatabaseClock, PostgresConfig, open_postgres
+    from sitelore.store.engine import DatabaseClock
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
+    from sitelore.store.platform.redis_rate_limits import RedisRateLimiter
     from sitelore.store.redis_gate import RedisGate
     from sitelore.store.redis_notifications import RedisNotifier, open_redis
 
-    lease_s = settings.lease_s
-    # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
-    engine = await open_postgres(
-        settings.database_url,
-        PostgresConfig(
-            _POSTGRES_CONNECTIONS,
-            settings.patience_s,
-            connect_timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, settings.patience_s)),
-            idle_in_transaction_s=min(10.0, lease_s / 2),
-            silence_s=silence_s,
-        ),
-    )
+    lease_s, engine = settings.lease_s, await _postgres(settings, silence_s)
     async with AsyncExitStack() as opened:
         ledger, queue = SqlLedger(engine, DEFAULT_TENANT), SqlRunQueue(engine)
         opened.push_async_callback(ledger.close)
@@ -161,12 +168,40 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         )
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
+        webhooks = LazyWebhooks(engine, ledger, clock, settings.redaction, settings.access)
+        opened.push_async_callback(webhooks.close)
         names = (engine.name, bucket.name)
-        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction, settings.access)
+        accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()))
+        audits, channels = SqlAuditStore(engine, DEFAULT_TENANT), partial(_open_channels, engine)
+        yield App(
+            context, blobs, reader, browser, search, accounts, webhooks, *names, audits, channels,
+            settings.sites_at_once, settings.redaction, settings.access, settings.allow_private,
+        )  # fmt: skip
+
+
+def _open_channels(engine: Engine) -> Channels:
+    """The channels of the default tenant."""
+    from sitelore.store.platform.channel_store import SqlChannels
+
+    return SqlChannels(engine, DEFAULT_TENANT)
+
+
+async def _postgres(settings: OperatorSettings, silence_s: float | None) -> PostgresEngine:
+    from sitelore.store.engine import PostgresConfig, open_postgres
+
+    # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
+    config = PostgresConfig(
+        _POSTGRES_CONNECTIONS,
+        settings.patience_s,
+        connect_timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, settings.patience_s)),
+        idle_in_transaction_s=min(10.0, settings.lease_s / 2),
+        silence_s=silence_s,
+    )
+    return await open_postgres(settings.database_url, config)
 
 
 @contextmanager
-def _data_directory(data: Path, *, writing: bool) -> Iterator[None]:
+def data_directory(data: Path, *, writing: bool) -> Iterator[None]:
     """Create and lock the directory for writing; for reading, require that something was crawled into it."""
     if not writing:
         if not (data / "sitelore.db").exists():

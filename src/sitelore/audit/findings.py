@@ -35,8 +35,12 @@ def merge_findings(
     now: float,
     pages_unchanged: Collection[str] = frozenset(),
     ignores: Iterable[Ignore] = (),
+    run: str = "",
 ) -> list[FindingRecord]:
     """The findings after a run, from those before it and those that it found.
+
+    Each finding is merged by itself, so the findings of a large site can be merged in parts: first those that the run found,
+    with the earlier records of their keys, then all other records.
 
     A finding that was not found again is resolved only if its page was really read in this run, `pages_read`. That of a page
     which did not change since, `pages_unchanged`, is carried over as seen. Findings that depend on other pages are resolved
@@ -45,12 +49,12 @@ def merge_findings(
     before = {record.finding.key: record for record in previous}
     after: dict[str, FindingRecord] = {}
     for finding in current:
-        after[finding.key] = _seen(before.get(finding.key), finding, now)
+        after[finding.key] = _seen(before.get(finding.key), finding, now, run)
     for key, record in before.items():
         if key not in after:
-            after[key] = _not_seen(record, pages_read, run_is_complete, now, pages_unchanged)
-    rules = list(ignores)
-    return [_with_ignore(record, rules, now) for record in after.values()]
+            after[key] = _not_seen(record, pages_read, run_is_complete, now, pages_unchanged, run)
+    decisions = list(ignores)
+    return [_with_ignore(record, decisions, now) for record in after.values()]
 
 
 def urls_read(site: Site, previous: Iterable[FindingRecord]) -> tuple[set[str], set[str]]:
@@ -58,30 +62,38 @@ def urls_read(site: Site, previous: Iterable[FindingRecord]) -> tuple[set[str], 
 
     After a complete run, a URL that the run does not know any more is no longer part of the site, so its findings end too.
     """
-    read = {str(page.url) for page in site.pages.values() if was_read(page)}
-    if site.is_complete:
-        read |= {record.finding.url for record in previous if record.finding.url not in site.pages}
+    read = {str(page.url) for page in site.pages.values() if was_read(page)} | urls_left(site, previous)
     return read, {str(page.url) for page in site.pages.values() if was_unchanged(page)}
 
 
-def _seen(before: FindingRecord | None, finding: Finding, now: float) -> FindingRecord:
+def urls_left(site: Site, previous: Iterable[FindingRecord]) -> set[str]:
+    """The URLs of findings that are no longer part of the site; none where the run was not complete."""
+    return {record.finding.url for record in previous if record.finding.url not in site.pages} if site.is_complete else set()
+
+
+def _seen(before: FindingRecord | None, finding: Finding, now: float, run: str) -> FindingRecord:
     if before is None:
-        return FindingRecord(finding, FindingStatus.OPEN, now, now)
-    status = FindingStatus.REGRESSED if before.status is FindingStatus.RESOLVED else before.status
-    return replace(before, finding=finding, status=status, last_seen=now, resolved_at=None)
+        return FindingRecord(finding, FindingStatus.OPEN, now, now, opened_run=run, seen_run=run)
+    if before.status is FindingStatus.RESOLVED:
+        before = replace(before, status=FindingStatus.REGRESSED, resolved_at=None, opened_run=run, resolved_run="")
+    return replace(before, finding=finding, last_seen=now, seen_run=run)
 
 
 def _not_seen(
-    record: FindingRecord, pages_read: Collection[str], run_is_complete: bool, now: float, pages_unchanged: Collection[str]
+    record: FindingRecord,
+    pages_read: Collection[str],
+    run_is_complete: bool,
+    now: float,
+    pages_unchanged: Collection[str],
+    run: str,
 ) -> FindingRecord:
     if record.status is FindingStatus.RESOLVED:
         return record
     rule, url = RULES.get(record.finding.rule), record.finding.url
-    if rule is None:  # a rule of an older version
-        return replace(record, status=FindingStatus.RESOLVED, resolved_at=now)
-    if _is_resolved(rule, record.finding, pages_read, run_is_complete, pages_unchanged):
-        return replace(record, status=FindingStatus.RESOLVED, resolved_at=now)
-    return replace(record, last_seen=now) if url in pages_unchanged else record
+    # A rule that is not known any more is one of an older version.
+    if rule is None or _is_resolved(rule, record.finding, pages_read, run_is_complete, pages_unchanged):
+        return replace(record, status=FindingStatus.RESOLVED, resolved_at=now, resolved_run=run)
+    return replace(record, last_seen=now, seen_run=run) if url in pages_unchanged else record
 
 
 def _is_resolved(
@@ -160,6 +172,7 @@ class RuleCard:
     pages: int
     templates: tuple[TemplateGroup, ...]
     findings: tuple[Finding, ...]
+    by_severity: Mapping[Severity, int]
 
 
 def rule_cards(site: Site, records: Iterable[FindingRecord]) -> list[RuleCard]:
@@ -179,7 +192,10 @@ def _card(rule: Rule, findings: list[Finding], sizes: Mapping[str, int]) -> Rule
     grouped = {(template.folder, _evidence_key(template.example, rule.identity)) for template in templates}
     alone = [each for each in findings if (_folder(each), _evidence_key(each, rule.identity)) not in grouped]
     worst = min((each.severity for each in findings), key=list(Severity).index)
-    return RuleCard(rule, worst, len(findings), len({each.url for each in findings}), tuple(templates), tuple(alone))
+    by_severity = Counter(each.severity for each in findings)
+    return RuleCard(
+        rule, worst, len(findings), len({each.url for each in findings}), tuple(templates), tuple(alone), by_severity
+    )
 
 
 def _templates(findings: list[Finding], sizes: Mapping[str, int], identity: tuple[str, ...]) -> Iterator[TemplateGroup]:

@@ -28,11 +28,16 @@ Links = Annotated[
     LinkStyle,
     typer.Option(
         help="Links in Markdown: absolute, relative (between the files of a Markdown folder), text (without URLs), "
-        "or none (text without URLs, images as their alt text)."
+        "or none (text without URLs, images as their alt text).",
+        rich_help_panel="Output",
     ),
 ]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
-InRun = Annotated[str, typer.Option("--run", metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
+RunName = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run id or a prefix of one, a site (its latest run), or `latest`.")
+]
+InRun = Annotated[
+    str, typer.Option("--run", metavar="RUN", help="A run id or a prefix of one, a site, or `latest` (that knows the URL).")
+]
 DATA = Path("sitelore-data")
 
 

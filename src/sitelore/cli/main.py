@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from sitelore.cli.help import GroupedCommand
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
@@ -29,6 +30,7 @@ COMMANDS = {
     "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
     "search": _Command("search", "Search the crawled pages."),
     "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
+    "insights": _Command("audit", "Show figures about a crawled site, from its latest audit."),
     "extract": _Command("extract", "Convert HTML to Markdown, without network or state."),
     "explain": _Command("inspect", "Show why a URL was fetched or skipped."),
     "inspect": _Command("inspect", "Show what was extracted from a page, and what was cut."),
@@ -36,12 +38,18 @@ COMMANDS = {
     "show": _Command("runs", "Show the figures and settings of a run."),
     "export": _Command("runs", "Write a run to a file."),
     "delete": _Command("delete", "Delete runs, or a site with everything that was stored of it."),
+    "backup": _Command("backup", "Copy everything that is stored, consistently, while crawls go on."),
+    "restore": _Command("backup", "Replace the data directory, or the data of the servers, by a backup."),
+    "retention": _Command("backup", "Show or change for how long data of a tenant are kept."),
     "reprocess": _Command("reprocess", "Extract a run's stored pages again, without requests."),
     "reindex": _Command("search", "Update the search index and build embeddings."),
     "deletions": _Command("search", "Review mass deletions that were held back."),
     "compare": _Command("runs", "Compare two runs or exports."),
     "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
     "worker": _Command("serve", "Work on queued runs, together with other workers."),
+    "tenant": _Command("accounts", "Create, list, suspend and delete tenants."),
+    "token": _Command("accounts", "Create, list, rotate and revoke API tokens."),
+    "webhooks": _Command("webhooks", "Manage webhooks: receivers of events about crawls."),
     "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
     "demo": _Command("demo", "Crawl a small bundled site on this machine."),
     "doctor": _Command("doctor", "Check the installation."),
@@ -71,7 +79,11 @@ def parser(names: Iterable[str]) -> typer.Typer:
     app = _empty_parser()
     for name in names:
         module = import_module(f"sitelore.cli.commands.{COMMANDS[name].module}")
-        app.command(name, no_args_is_help=False)(getattr(module, name))
+        command = getattr(module, name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, cls=GroupedCommand, no_args_is_help=False)(command)
     return app
 
 

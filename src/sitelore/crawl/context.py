@@ -175,7 +175,7 @@ def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALO
         obey_nofollow=settings.obey_nofollow,
         keep_snapshot=settings.keep_snapshots,
         full=settings.read is ReadMode.FULL,
-        facts=settings.audit_facts,
+        facts=settings.audit_facts or settings.audit,
         documents=settings.documents,
         redaction=redaction_of(settings, operators),
     )

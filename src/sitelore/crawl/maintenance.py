@@ -23,9 +23,10 @@ from sitelore import metrics
 from sitelore.crawl.context import VisitContext, WorkerContext
 from sitelore.frontier.admission import SIMILAR, plan_wave
 from sitelore.model.errors import StorageError
-from sitelore.model.frontier import EventKind, Run, RunEvent, WaveOpened
+from sitelore.model.frontier import EventKind, Run, RunEvent, Source, WaveOpened
 from sitelore.model.ids import BlobKey, RunId
-from sitelore.model.states import RunState
+from sitelore.model.response import Failure
+from sitelore.model.states import REDIRECT_STATES, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, BlobStorage, Ledger
 
@@ -36,6 +37,12 @@ _WORD = re.compile(r"\w+")
 _QUIET_CYCLES = 2
 """Consecutive cycles in which a shared run must look finished before it is completed."""
 _TIME_LIMIT = "time_limit"
+_UNREACHABLE = frozenset({Failure.TIMEOUT, Failure.DNS, Failure.CONNECTION, Failure.TLS})
+_ANSWERED = frozenset(
+    {UrlState.FORBIDDEN, UrlState.NOT_FOUND, UrlState.SOFT_404, UrlState.HTTP_TERMINAL, *REDIRECT_STATES.values()}
+)
+"""States of URLs whose host sent a response."""
+_SHOWN_SEEDS = 3
 
 
 class RunStatus(Enum):
@@ -100,9 +107,31 @@ async def _complete(run_id: RunId, ledger: Ledger, context: VisitContext) -> Rec
     stats = await ledger.queue_stats(run_id, context.clock())
     if stats.ready or stats.waiting or stats.in_progress:
         return ReconcileResult(RunStatus.WAITING)
-    if await ledger.end_run(run_id, RunState.COMPLETED, context.clock()):
-        metrics.RUNS_ENDED.labels(RunState.COMPLETED.value).inc()
+    state, error = await _final_state(run_id, ledger)
+    if await ledger.end_run(run_id, state, context.clock(), error):
+        metrics.RUNS_ENDED.labels(state.value).inc()
     return ReconcileResult(RunStatus.ENDED)
+
+
+async def _final_state(run_id: RunId, ledger: Ledger) -> tuple[RunState, str]:
+    """COMPLETED; or FAILED with the reasons when nothing was kept because no host could be reached."""
+    counts = await ledger.counts(run_id)
+    if counts.pages or _ANSWERED & counts.states.keys():
+        return RunState.COMPLETED, ""
+    async for row in ledger.rows(run_id, sitemaps=True):
+        if row.skip_reason is SkipReason.ROBOTS_UNREACHABLE or row.error.partition(":")[0] in _UNREACHABLE:
+            return RunState.FAILED, await seed_problems(ledger, run_id)
+    return RunState.COMPLETED, ""
+
+
+async def seed_problems(ledger: Ledger, run_id: RunId) -> str:
+    """Why the seeds of a run brought no page, as recorded."""
+    reasons: list[str] = []
+    async for row in ledger.rows(run_id, sitemaps=True):
+        if row.source in {Source.SEED, Source.REDIRECT} and row.state is not UrlState.ALIAS:
+            reason = row.error or row.detail or (str(row.skip_reason) if row.skip_reason else "") or f"state {row.state}"
+            reasons.append(f"{row.url}: {reason.rstrip('.')}")
+    return "; ".join(reasons[:_SHOWN_SEEDS]) or "the run has no seed"
 
 
 class Maintenance:
@@ -179,9 +208,10 @@ class Maintenance:
 
 
 async def _complete_shared(worker_context: WorkerContext, run: Run) -> None:
-    if await worker_context.ledger.end_run(run.id, RunState.COMPLETED, worker_context.clock()):
-        metrics.RUNS_ENDED.labels(RunState.COMPLETED.value).inc()
-        await announce_state(worker_context, run.id, RunState.COMPLETED)
+    state, error = await _final_state(run.id, worker_context.ledger)
+    if await worker_context.ledger.end_run(run.id, state, worker_context.clock(), error):
+        metrics.RUNS_ENDED.labels(state.value).inc()
+        await announce_state(worker_context, run.id, state, error)
 
 
 def time_limit_error(run: Run) -> str:

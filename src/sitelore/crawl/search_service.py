@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from sitelore import metrics
 from sitelore.crawl.context import redaction_of
 from sitelore.export.boilerplate import Repeats, find_repeats, remove_repeats
 from sitelore.extract.redaction.personal_data import mask_markdown
@@ -143,10 +144,13 @@ class Indexer:
         progress = IndexProgress(pages=await self._waiting(stats))
         after = ""
         while pages := await self.search_index.pages_to_index(stats.site, _BATCH, after):
+            started_at = time.perf_counter()
             after = str(pages[-1].url)
             documents = await asyncio.gather(*(self._load(page.document) for page in pages))
             indexed = await asyncio.to_thread(_index_all, pages, documents, policy)
             written = await self.search_index.write_pages(stats.site, policy.epoch, indexed)
+            metrics.INDEXED.inc(len(indexed))
+            metrics.INDEXING.observe(time.perf_counter() - started_at)
             total = _sum(total, written)
             done = progress.pages_done + len(pages)
             chunks = progress.chunks + written.added + written.kept
@@ -318,6 +322,7 @@ class SearchService:
             return 0
         done = 0
         async for progress in embed_missing(self.search_index, self.embedder, site=site, stop=stop):
+            metrics.EMBEDDED.inc(progress.texts_done - done)
             done = progress.texts_done
             watch(progress)
         return done

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+import msgspec
+
 from sitelore.export.files import atomic_file
 from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.settings import LinkStyle
@@ -127,8 +129,35 @@ class ExportedFiles:
     tree: MarkdownTree | None = None
 
 
+URL_LISTS = frozenset({"json", "csv"})
+"""Formats with a row for every URL, kept or not. The others consist of pages."""
+_RECORD = Path(".sitelore") / "formats.json"
+"""In a directory of exports: the formats written there, each with the site of its file."""
+
+
+def recorded_formats(out: Path, site: str) -> frozenset[str]:
+    """The formats that earlier crawls of this site wrote into `out`, so that a new crawl refreshes every file."""
+    recorded = _read_record(out)
+    return frozenset(name for name, owner in recorded.items() if owner == site and name in FORMATS)
+
+
+def _record_formats(out: Path, site: str, names: frozenset[str]) -> None:
+    recorded = _read_record(out)
+    current = recorded | {name: site for name in sorted(names) if name in FORMATS}
+    if current != recorded:
+        with atomic_file(out / _RECORD) as sink:
+            sink.write(msgspec.json.encode(current))
+
+
+def _read_record(out: Path) -> dict[str, str]:
+    try:
+        return msgspec.json.decode((out / _RECORD).read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.DecodeError):
+        return {}
+
+
 async def write_exports(source: ExportSource, out: Path, names: frozenset[str]) -> ExportedFiles:
-    """Write the named exports into the directory `out`."""
+    """Write the named exports into the directory `out`, and record which they are."""
     paths: dict[str, str] = {}
     tree = None
     for name in sorted(names):
@@ -140,6 +169,7 @@ async def write_exports(source: ExportSource, out: Path, names: frozenset[str]) 
             with atomic_file(path) as sink:
                 await FORMATS[name].write(source, sink)
             paths[name] = str(path)
+    _record_formats(out, source.run.site_name, names)
     return ExportedFiles(paths, tree)
 
 

@@ -6,6 +6,7 @@ A URL may contain credentials (`https://user:password@host/`). They are no part 
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from urllib.parse import unquote
 
 from sitelore.model.errors import BadUrl
@@ -16,7 +17,9 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?!\d{1,5}(?:[/?#]|$))")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _BARE = re.compile(r"(\[[^\]]*\]|[^/?#:@]+)(?::(\d+))?(?=[/?#]|$)")
 _ADDRESS = re.compile(r"[0-9.]+|0[xX][0-9A-Fa-f]+|\[.*\]")
+_NO_COLON = re.compile(r"(https?)//?(?=[^/])", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"[^\s/'\"@]*:[^\s/'\"@]*@")
+_SIMILAR = 0.7
 _FILE = re.compile(r"\.(?:x?html?|xml|txt|pdf|docx?|json|jsonl|ya?ml|csv)$", re.IGNORECASE)
 
 
@@ -64,13 +67,23 @@ def _has_web_scheme(typed: str) -> bool:
     if scheme == "file":
         raise _file_path(typed)
     if scheme not in {"http", "https"}:
-        raise BadUrl(f"{typed!r} is a {scheme}: address; only http and https can be crawled.")
+        raise BadUrl(f"{typed!r} is a {scheme}: address; {_supported_scheme(scheme, typed[match.end() :])}")
     if not typed[match.end() :].startswith("//"):
         raise BadUrl(f"{typed!r} has no // after {scheme}:; write {scheme}://{typed[match.end() :].lstrip('/')}.")
     return True
 
 
+def _supported_scheme(scheme: str, rest: str) -> str:
+    """What to type instead of a scheme that is not supported."""
+    similar = get_close_matches(scheme, ("https", "http"), 1, _SIMILAR)
+    if similar and rest.startswith("//"):
+        return f"did you mean {similar[0]}:{rest}?"
+    return "only http and https can be crawled."
+
+
 def _with_scheme(typed: str) -> str:
+    if (match := _NO_COLON.match(typed)) is not None:
+        raise BadUrl(f"{typed!r} has no : after {match[1]}; did you mean {match[1]}://{typed[match.end() :]}?")
     typed = typed.removeprefix("//")
     if typed.startswith(("/", ".", "~")) or "\\" in typed:
         raise _file_path(typed)

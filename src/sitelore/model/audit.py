@@ -116,6 +116,78 @@ class FindingRecord:
     last_seen: float
     resolved_at: float | None = None
     ignored: Ignore | None = None
+    opened_run: str = ""
+    """The run that opened it, for the first time or again."""
+    seen_run: str = ""
+    """The last run that had it."""
+    resolved_run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingListing:
+    """A page of the findings of a site. Empty filters: all."""
+
+    statuses: frozenset[FindingStatus] = frozenset()
+    severities: frozenset[Severity] = frozenset()
+    rules: frozenset[str] = frozenset()
+    url: str = ""
+    """Only findings of URLs that start with this."""
+    opened_run: str = ""
+    """Only findings that this run opened."""
+    limit: int = 100
+    offset: int = 0
+
+
+class AuditState(StrEnum):
+    """Where the audit of a run is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class AuditPhase(StrEnum):
+    """What a running audit does."""
+
+    PAGES = "pages"
+    LINKS = "links"
+    SITE = "site"
+    FINDINGS = "findings"
+    INSIGHTS = "insights"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCounts:
+    """The findings of a site after an audit."""
+
+    by_severity: Mapping[str, int] = field(default_factory=dict)
+    """Open findings."""
+    by_rule: Mapping[str, int] = field(default_factory=dict)
+    """Open findings."""
+    opened: int = 0
+    """Findings that this run opened, for the first time or again."""
+    resolved: int = 0
+    ignored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """The audit of one run: its progress, and its result when it is done."""
+
+    run: str
+    state: AuditState
+    phase: AuditPhase | None = None
+    pages: int = 0
+    """Pages checked so far."""
+    started_at: float | None = None
+    finished_at: float | None = None
+    is_complete: bool = False
+    """Whether the run read the whole site."""
+    score: AuditScore | None = None
+    """None until the audit is done, and for a run that fetched only named URLs."""
+    counts: AuditCounts = field(default_factory=AuditCounts)
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +279,8 @@ class EarlierPage:
     """When its content last really changed."""
     shingles: bytes = b""
     """`PageSummary.shingles` of that time."""
+    is_html: bool = True
+    """Whether it was an HTML page of that run: no file, redirect, error or duplicate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ SiteloreError
 ├── UsageError            the request is impossible: exit 2
 │   ├── BadUrl            not an http(s) URL
 │   ├── BadConfig         a configuration file with an unknown key or a wrong value
-│   └── NoSuchRun         no run of that name in this data directory
+│   ├── NoSuchRun         no run of that name in this data directory
+│   ├── Conflict          it contradicts what is stored
+│   └── NotPermitted      the caller lacks the permission
 ├── StorageError          the data directory or database cannot be used: exit 3
 │   ├── DataDirBusy       another process is crawling into this data directory
 │   ├── CorruptData       the database is damaged
@@ -44,6 +46,14 @@ class BadConfig(UsageError):
 
 class NoSuchRun(UsageError):
     """No run of that name in this data directory."""
+
+
+class Conflict(UsageError):
+    """The request contradicts what is stored."""
+
+
+class NotPermitted(UsageError):
+    """The caller lacks the permission."""
 
 
 class StorageError(SiteloreError):

@@ -218,6 +218,8 @@ class Tenant:
     id: TenantId
     name: str
     created_at: float
+    suspended_at: float | None = None
+    """Since when its tokens are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,6 +530,8 @@ class StoredEventKind(StrEnum):
     PAGE_GONE = "page.gone"
     DELETIONS_HELD = "deletions.held"
     """Too many pages look gone at once: `facts` has `held`, their number."""
+    WEBHOOK_DISABLED = "webhook.disabled"
+    """A webhook endpoint was disabled, in no run: `facts` has `endpoint` and `reason`."""
 
 
 @dataclass(frozen=True, slots=True)

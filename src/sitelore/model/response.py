@@ -94,7 +94,7 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One GET request. Validators make it conditional."""
+    """One GET request, or a POST when it has a body. Validators make it conditional."""
 
     url: Url
     etag: str | None = None
@@ -106,6 +106,10 @@ class Request:
     truncate_body: bool = False
     accept: str | None = None
     """The media type to request; None: a page."""
+    body: bytes | None = None
+    """The body of a POST, which is sent without cookies."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Headers of a POST."""
 
 
 @dataclass(frozen=True, slots=True)

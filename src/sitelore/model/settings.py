@@ -232,6 +232,8 @@ class CrawlSettings:
     """Whether PDF and office files are extracted like pages."""
     audit_facts: bool = False
     """Whether facts about the markup of pages are stored for audits. They take about a seventh of the CPU of extraction."""
+    audit: bool = False
+    """Whether the run is audited when it is complete, and its findings stored. Its pages get facts for audits."""
     open_origins: tuple[str, ...] = ()
     allow_private: tuple[str, ...] = ()
     keep_snapshots: bool = True

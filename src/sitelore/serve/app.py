@@ -15,36 +15,63 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from sitelore.model.errors import Conflict, NotPermitted, UsageError
 from sitelore.serve import dashboard, problems
-from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.context import AccessControl, ApiSettings, AppContext
 from sitelore.serve.mcp.transports import PATH as MCP_PATH
 from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.middleware import SecurityMiddleware
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
-from sitelore.serve.routes import operations, pages, quick, runs, session, sites
-from sitelore.serve.run_service import RunService
+from sitelore.serve.routes import (
+    accounts,
+    audits,
+    channels,
+    operations,
+    pages,
+    quick,
+    runs,
+    session,
+    signup,
+    sites,
+    tenant_settings,
+    tenants,
+    webcrawl,
+    webhooks,
+)
+from sitelore.serve.run_service import RunServices
 
 _BY_STATUS = {
     400: problems.BAD_JSON, 404: problems.NOT_FOUND, 405: problems.METHOD_NOT_ALLOWED, 413: problems.TOO_LARGE,
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
-ROUTERS = (quick.router, runs.router, pages.router, sites.router, session.router, operations.router)
+ROUTERS = (
+    quick.router, runs.router, pages.router, sites.router, session.router, audits.router, channels.router, webcrawl.router,
+    tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
+)  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
 _NAMED = 20
 
 
-def application(context: AppContext, settings: ApiSettings, closing: asyncio.Event, mcp: McpApp | None = None) -> FastAPI:
+def application(
+    context: AppContext,
+    settings: ApiSettings,
+    closing: asyncio.Event,
+    mcp: McpApp | None = None,
+    access: AccessControl | None = None,
+) -> FastAPI:
     """The application over one `AppContext`. When `closing` is set, event streams end."""
+    access = access or AccessControl(context, settings)
     app = FastAPI(title="Sitelore", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    app.state.service = RunService(context, settings, closing)
+    app.state.services = RunServices(context, settings, closing)
+    app.state.access = access
     for router in ROUTERS:
         app.include_router(router, dependencies=[Depends(_only_known_parameters)])
 
     @cache
     def description() -> bytes:
-        return msgspec.json.encode(openapi_document(app, with_tokens=bool(settings.tokens)))
+        return msgspec.json.encode(openapi_document(app, with_tokens=settings.needs_token))
 
     async def openapi(_: Request) -> Response:
         return Response(description(), media_type=quick.JSON)
@@ -56,7 +83,8 @@ def application(context: AppContext, settings: ApiSettings, closing: asyncio.Eve
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _validation_problem)
     app.add_exception_handler(ApiProblem, _refused)
-    app.add_middleware(SecurityMiddleware, settings=settings)
+    app.add_exception_handler(UsageError, _refused_request)
+    app.add_middleware(SecurityMiddleware, access=access)
     return app
 
 
@@ -74,6 +102,13 @@ async def _only_known_parameters(request: Request) -> None:
 async def _refused(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, ApiProblem)
     return problem_response(problem, request.url.path)
+
+
+async def _refused_request(request: Request, problem: Exception) -> Response:
+    """Errors of the services: the request is impossible, contradicts what is stored, or is not permitted."""
+    kinds = {Conflict: problems.CONFLICT, NotPermitted: problems.FORBIDDEN}
+    kind = next((kind for error, kind in kinds.items() if isinstance(problem, error)), problems.INVALID)
+    return problem_response(ApiProblem(kind, _plain(str(problem))), request.url.path)
 
 
 async def _http_problem(request: Request, problem: Exception) -> Response:

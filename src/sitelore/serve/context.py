@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
+from sitelore.model.platform.rate_limits import RateLimits, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
-from sitelore.ports import Blobs, Clock, Ledger, RunQueue
+from sitelore.platform.authentication import Authenticator
+from sitelore.platform_ports import AccountDirectory, Accounts, Channels, RateLimiter
+from sitelore.ports import AuditStore, BlobStorage, Clock, Ledger, RunQueue
 from sitelore.serve.sessions import Sessions
 
 if TYPE_CHECKING:
+    from sitelore.app.app import App
+    from sitelore.app.settings import OperatorSettings
     from sitelore.crawl.search_service import SearchService
+    from sitelore.platform.webhooks import WebhookService
 
 
 @dataclass(frozen=True, slots=True)
 class AppContext:
-    """The application's parts that routes use, and the background work that runs beside the server."""
+    """The application's parts that routes use, and the background work that runs beside the server.
+
+    Ledger, blobs, channels and search are those of one tenant; `for_tenant` gives those of another.
+    """
 
     ledger: Ledger
     queue: RunQueue
-    blobs: Blobs
+    blobs: BlobStorage
     clock: Clock
     run_background: Callable[[asyncio.Event], Awaitable[None]]
     """Background work that runs until the event is set: workers and maintenance in one process, or maintenance alone where
@@ -31,15 +42,50 @@ class AppContext:
     """Notify workers that a run was created or cancelled. Best effort."""
     open_search_service: Callable[[TenantId], SearchService]
     """Builds the search service of a tenant on first use."""
+    audits: AuditStore
+    channels: Channels
+    directory: AccountDirectory
+    """Users, tokens and audit logs of all tenants."""
+    rate_limiter: RateLimiter
+    delete_tenant: Callable[[Tenant], Awaitable[None]]
+    """Cancels the runs of a tenant and deletes everything of it."""
+    open_webhooks: Callable[[], WebhookService]
+    """Builds the webhook service on first use."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
     demo_site: Callable[[], str] | None = None
     """Starts the bundled example site in this process and gives its URL. None where workers are other processes."""
+    tenant: TenantId = DEFAULT_TENANT
+
+    def for_tenant(self, tenant: TenantId) -> AppContext:
+        """The parts of another tenant."""
+        return replace(
+            self,
+            ledger=self.ledger.for_tenant(tenant),
+            blobs=self.blobs.for_tenant(tenant),
+            audits=self.audits.for_tenant(tenant),
+            channels=self.channels.for_tenant(tenant),
+            tenant=tenant,
+        )
 
     @property
     def search_service(self) -> SearchService:
-        """The search service of the default tenant."""
-        return self.open_search_service(DEFAULT_TENANT)
+        """The search service of the tenant."""
+        return self.open_search_service(self.tenant)
+
+    @property
+    def accounts(self) -> Accounts:
+        """Users, tokens and the audit log of the tenant."""
+        return self.directory.for_tenant(self.tenant)
+
+
+def context_of(app: App) -> AppContext:
+    """The parts of an application."""
+    return AppContext(
+        app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
+        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant,
+        app.webhooks.service, app.redaction,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +93,12 @@ class ApiSettings:
     """The operator's settings of the API."""
 
     tokens: tuple[str, ...] = ()
+    """The operator's own tokens."""
+    has_stored_tokens: bool = False
+    """Whether tenants had tokens in the database when the server started."""
+    open_signup: bool = False
+    """Whether anyone may register a tenant."""
+    rate_limits: RateLimits = field(default_factory=lambda: parse_rate_limits("", ""))
     allow_private: tuple[str, ...] = ()
     """Private addresses that crawls may reach. A request cannot extend it."""
     own_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -58,3 +110,36 @@ class ApiSettings:
     """The browsers that are signed in to the dashboard."""
     ready_s: float = 2.5
     """How long `/ready` waits for the ledger: longer than a server retries, so that the answer names the error."""
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether a request needs a token. Without any, the server answers to programs on this machine alone."""
+        return bool(self.tokens) or self.has_stored_tokens
+
+
+def api_settings(operator: OperatorSettings) -> ApiSettings:
+    """The settings of the API from those of the operator."""
+    return ApiSettings(
+        tokens=operator.tokens,
+        rate_limits=parse_rate_limits(operator.rate_limits, "SITELORE_RATE_LIMITS"),
+        open_signup=operator.open_signup,
+        allow_private=operator.allow_private,
+    )
+
+
+class AccessControl:
+    """What the security middleware decides by: who a token stands for, and how many requests it may send."""
+
+    def __init__(self, context: AppContext, settings: ApiSettings) -> None:
+        self._context = context
+        self.settings = settings
+
+    @cached_property
+    def authenticator(self) -> Authenticator:
+        """Finds the caller of a token."""
+        return Authenticator(self._context.directory, self.settings.tokens, self._context.clock)
+
+    @property
+    def rate_limiter(self) -> RateLimiter:
+        """Counts requests."""
+        return self._context.rate_limiter

@@ -1,19 +1,19 @@
-"""Security middleware: checks Host, Origin, bearer token and body size, adds security headers, counts and logs requests.
+"""Security middleware: checks Host, Origin, bearer token, rate limits and body size, adds headers, counts and logs requests.
 
 Without tokens the server is for programs on this machine only. A browser on this machine also runs pages of other sites, so
-a request is refused when its Host is foreign (DNS rebinding) or its Origin is another site (CSRF).
+a request is refused when its Host is foreign (DNS rebinding) or its Origin is another site (CSRF). A token that is sent is
+checked there as well.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import logging
+import os
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from prometheus_client import Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,8 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sitelore.metrics import REGISTRY, histogram
 from sitelore.model.errors import StorageError
 from sitelore.model.platform.accounts import Caller
+from sitelore.model.platform.rate_limits import BucketState, RequestClass
+from sitelore.platform.rate_limits import buckets_of, class_of
 from sitelore.serve import problems
-from sitelore.serve.context import ApiSettings
+from sitelore.serve.context import AccessControl
 from sitelore.serve.problems import ApiProblem, problem_response
 from sitelore.serve.sessions import is_public
 
@@ -31,6 +33,11 @@ _LOG = logging.getLogger(__name__)
 BODY_BYTES = 64 * 1024
 BODY_S = 30.0
 OPEN_PATHS = frozenset({"/health", "/ready"})
+SIGNED_PATHS = re.compile(r"/tenant/v1/channels/[^/]+/webcrawl/changed")
+"""Routes that accept a signature instead of a token."""
+SIGNUP_PATH = "/auth/v1/register/complete"
+PUBLIC_PATHS = OPEN_PATHS | {SIGNUP_PATH}
+"""Paths that need no token."""
 CALLER = "sitelore.caller"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~!$&'()*+,;=%-]+)(?::[0-9]*)?")
 """A Host header in lower case: `uri-host [ ":" port ]` (RFC 9110 section 7.2, RFC 3986 section 3.2.2)."""
@@ -43,19 +50,22 @@ REQUEST_DURATION = histogram("sitelore_http_request_duration_seconds", "A reques
 
 @dataclass(slots=True)
 class _Exchange:
-    """Status and start time of a request, for metrics and the log."""
+    """Id, status and start time of a request, for metrics and the log."""
 
+    request_id: str = field(default_factory=lambda: os.urandom(8).hex())
     status: int = 0
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    """Headers to add to the response."""
     started: float = field(default_factory=time.perf_counter)
 
 
 class SecurityMiddleware:
     """ASGI middleware around the application."""
 
-    def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
+    def __init__(self, app: ASGIApp, access: AccessControl) -> None:
         self._app = app
-        self._settings = settings
-        self._tokens = tuple(_digest(token.encode()) for token in settings.tokens)
+        self._access = access
+        self._settings = access.settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -67,9 +77,10 @@ class SecurityMiddleware:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
-                own = message.get("headers", ())
-                is_cached = any(name == b"cache-control" for name, _ in own)
-                message["headers"] = [*own, *_HEADERS, *(() if is_cached else (_NOT_CACHED,))]
+                sent = message.get("headers", ())
+                is_cached = any(name == b"cache-control" for name, _ in sent)
+                own = (*_HEADERS, *(() if is_cached else (_NOT_CACHED,)), (b"x-request-id", exchange.request_id.encode()))
+                message["headers"] = [*sent, *own, *exchange.headers]
             await send(message)
 
         try:
@@ -84,6 +95,7 @@ class SecurityMiddleware:
                 "path": scope["path"],
                 "status": exchange.status,
                 "ms": round(elapsed_s * 1000, 1),
+                "request_id": exchange.request_id,
             }
             _LOG.log(logging.DEBUG if exchange.status < 500 else logging.ERROR, "request", extra=what)
 
@@ -92,7 +104,10 @@ class SecurityMiddleware:
             headers = dict(scope["headers"])
             self._check_sender(scope, headers)
             headers = self._settings.sessions.authorize(scope, headers)
-            scope[CALLER] = self._caller(scope, headers)
+            caller = replace(await self._caller(scope, headers), request_id=exchange.request_id)
+            scope[CALLER] = caller
+            if scope["path"] not in OPEN_PATHS and not is_public(scope["path"]):
+                await self._limit_rate(caller, scope, exchange)
             if b"content-length" in headers or b"transfer-encoding" in headers:
                 receive = await _read_body(headers, receive)
             await self._app(scope, receive, send)
@@ -113,7 +128,7 @@ class SecurityMiddleware:
         await problem_response(refused, scope["path"])(scope, receive, send)
 
     def _check_sender(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        if self._tokens:
+        if self._settings.needs_token:
             return  # a browser never adds a bearer token by itself
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if _name(host) not in self._settings.own_hosts:
@@ -123,18 +138,46 @@ class SecurityMiddleware:
         if origin is not None and origin.decode("latin-1").lower() != f"{scope['scheme']}://{host}":
             raise ApiProblem(problems.CROSS_ORIGIN, "the Origin header names another site")
 
-    def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
-        """The caller: the operator of the default tenant. Without tokens, anyone on this machine."""
+    async def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+        """The caller that the token stands for. On a server without tokens, the operator: anyone on this machine."""
         address = (scope.get("client") or ("",))[0]
-        if not self._tokens or scope["path"] in OPEN_PATHS or is_public(scope["path"]):
+        if scope["path"] in OPEN_PATHS:
             return Caller(address=address)
-        kind, _, token = headers.get(b"authorization", b"").partition(b" ")
-        digest = _digest(token.strip())
-        # Compare with every token in constant time, so that timing reveals nothing.
-        matches = [hmac.compare_digest(digest, known) for known in self._tokens]
-        if kind.lower() != b"bearer" or not any(matches):
+        if scope["path"] == SIGNUP_PATH:
+            return Caller(scopes=frozenset(), actor="sign-up", address=address)
+        if is_public(scope["path"]):
+            return Caller(scopes=frozenset(), actor="dashboard", address=address)
+        authorization = headers.get(b"authorization")
+        if authorization is None and b"webhook-signature" in headers and SIGNED_PATHS.fullmatch(scope["path"]):
+            return Caller(scopes=frozenset(), actor="webhook", address=address)  # the route verifies the signature
+        if authorization is None and not self._settings.needs_token:
+            return Caller(address=address)
+        kind, _, token = (authorization or b"").partition(b" ")
+        caller = await self._access.authenticator.caller(token.strip(), address)
+        if kind.lower() != b"bearer" or caller is None:
             raise ApiProblem(problems.UNAUTHORIZED, headers={"WWW-Authenticate": 'Bearer realm="sitelore"'})
-        return Caller(token_id=digest.hex()[:16], actor="operator", address=address)
+        if caller.is_suspended:
+            raise ApiProblem(problems.TENANT_SUSPENDED)
+        return caller
+
+    async def _limit_rate(self, caller: Caller, scope: Scope, exchange: _Exchange) -> None:
+        """Take the request out of its token buckets, and note their state for the response."""
+        request_class = RequestClass.SIGNUP if scope["path"] == SIGNUP_PATH else class_of(scope["method"], scope["path"])
+        buckets = buckets_of(caller, request_class, self._settings.rate_limits)
+        if not buckets:
+            return
+        states = await self._access.rate_limiter.take(buckets)
+        exchange.headers = _rate_headers(states)
+        if refused := [state for state in states if state.is_refused]:
+            wait_s = max(state.reset_s for state in refused)
+            raise ApiProblem(problems.RATE_LIMITED, f"try again in {wait_s} s", headers={"Retry-After": str(wait_s)})
+
+
+def _rate_headers(states: Sequence[BucketState]) -> list[tuple[bytes, bytes]]:
+    """The state of the bucket that will be empty first."""
+    state = min(states, key=lambda each: (not each.is_refused, each.remaining, -each.reset_s))
+    values = (("limit", state.limit.requests), ("remaining", state.remaining), ("reset", state.reset_s))
+    return [(f"ratelimit-{name}".encode(), str(value).encode()) for name, value in values]
 
 
 async def _read_body(headers: dict[bytes, bytes], receive: Receive) -> Receive:
@@ -175,10 +218,6 @@ async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
 
 def _too_large() -> ApiProblem:
     return ApiProblem(problems.TOO_LARGE, f"at most {BODY_BYTES} bytes", headers={"Connection": "close"})
-
-
-def _digest(token: bytes) -> bytes:
-    return hashlib.sha256(token).digest()
 
 
 def _name(host: str) -> str:

@@ -10,10 +10,12 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from sitelore.serve import problems, schemas
-from sitelore.serve.middleware import OPEN_PATHS
+from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
+from sitelore.serve.platform import account_schemas, channel_schemas, webhook_views
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
+_LIMITED = (problems.FORBIDDEN, problems.TENANT_SUSPENDED, problems.RATE_LIMITED)
 _WITH_BODY = (problems.BAD_JSON, problems.SLOW_BODY, problems.TOO_LARGE, problems.NOT_JSON)
 
 
@@ -41,11 +43,13 @@ def openapi_document(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
 def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens: bool) -> None:
     """Add what all routes share: authentication, and the problems that the middleware may answer with."""
     kinds = [*_EVERYWHERE]
-    if method == "post":
+    if method in {"post", "patch", "put"}:
         kinds += _WITH_BODY
+    if path not in OPEN_PATHS:
+        kinds += _LIMITED
     if not with_tokens:
         kinds += [problems.MISDIRECTED, problems.CROSS_ORIGIN]
-    elif path not in OPEN_PATHS:
+    elif path not in PUBLIC_PATHS:
         kinds.append(problems.UNAUTHORIZED)
         operation["security"] = [{"bearer": []}]
     responses: dict[str, Any] = operation["responses"]
@@ -63,7 +67,9 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
     schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, schemas.UrlFacetsView, schemas.PageView,
-    schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem,
+    schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem, *channel_schemas.ANSWERS,
+    *account_schemas.ANSWERS, *webhook_views.ANSWERS,
+    schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 
@@ -85,6 +91,11 @@ def answers(schema: type[msgspec.Struct], *problems: ProblemType, status: int = 
     """Response declarations: JSON of this schema, or one of these problems."""
     good = {"description": text or (schema.__doc__ or "").partition("\n")[0], "content": _content("application/json", schema)}
     return {status: good, **problem_answers(*problems)}
+
+
+def empty_answer(text: str, *problems: ProblemType) -> Responses:
+    """Response declarations: 204 without a body, or one of these problems."""
+    return {204: {"description": text}, **problem_answers(*problems)}
 
 
 def problem_answers(*kinds: ProblemType) -> Responses:

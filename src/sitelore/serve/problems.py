@@ -28,29 +28,45 @@ class ProblemType:
 
 BAD_JSON = ProblemType("bad-json", 400, "The body is not JSON")
 UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed")
+BAD_SIGNATURE = ProblemType("bad-signature", 401, "The signature is not valid")
 FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")
+TENANT_SUSPENDED = ProblemType("tenant-suspended", 403, "The tenant is suspended")
+SIGNUP_CLOSED = ProblemType("signup-closed", 403, "Sign-up is closed")
 CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
 LOGIN_EXPIRED = ProblemType("login-expired", 403, "The sign-in link is not valid any more")
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
 RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
-PAGE_NOT_FOUND = ProblemType("page-not-found", 404, "Page not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
+CHANNEL_NOT_FOUND = ProblemType("channel-not-found", 404, "Channel not found")
+PAGE_NOT_FOUND = ProblemType("page-not-found", 404, "Page not found")
+TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
+TOKEN_NOT_FOUND = ProblemType("token-not-found", 404, "Token not found")
+USER_NOT_FOUND = ProblemType("user-not-found", 404, "User not found")
+FINDING_NOT_FOUND = ProblemType("finding-not-found", 404, "Finding not found")
+WEBHOOK_NOT_FOUND = ProblemType("webhook-not-found", 404, "Webhook or delivery not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
 ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
+CHANNEL_EXISTS = ProblemType("channel-exists", 409, "The website has a channel already")
+CRAWL_ACTIVE = ProblemType("crawl-active", 409, "A crawl of the channel is active")
+WEBHOOK_DISABLED = ProblemType("webhook-disabled", 409, "The webhook is disabled")
+CONFLICT = ProblemType("conflict", 409, "The request contradicts what is stored")
 TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
 NOT_JSON = ProblemType("unsupported-media-type", 415, "The body must be application/json")
 MISDIRECTED = ProblemType("misdirected", 421, "Misdirected request")
 INVALID = ProblemType("invalid", 422, "The request is not valid")
 ADDRESS_REFUSED = ProblemType("address-refused", 422, "The address may not be crawled")
 KEY_REUSED = ProblemType("key-reused", 422, "The idempotency key was used for another request")
+RATE_LIMITED = ProblemType("rate-limited", 429, "Too many requests")
 INTERNAL = ProblemType("internal", 500, "Internal error")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, FORBIDDEN, CROSS_ORIGIN, LOGIN_EXPIRED, NOT_FOUND, RUN_NOT_FOUND, PAGE_NOT_FOUND,
-    SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
-    ALREADY_ENDED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
+    BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, TENANT_SUSPENDED, CROSS_ORIGIN, LOGIN_EXPIRED, NOT_FOUND, RUN_NOT_FOUND,
+    SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
+    WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
+    TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
+    SIGNUP_CLOSED,
 )  # fmt: skip
 
 

@@ -87,6 +87,9 @@ class RunSettings(BaseModel):
     accept_language: Annotated[
         str, Field(max_length=200, pattern=r"^[ -~]*$", description="The Accept-Language header, sent to every host.")
     ] = ""
+    audit: Annotated[bool, Field(description="Whether the site is audited when it is crawled, and its findings stored.")] = (
+        False
+    )
     max_retries: Annotated[int, Field(ge=0, le=10, description="Retries of a request that failed temporarily.")] = 2
 
 
@@ -101,7 +104,7 @@ class RunRequest(BaseModel):
 
 def quick_settings(body: QuickCrawlRequest, allow_private: tuple[str, ...]) -> CrawlSettings:
     """Crawl settings of a quick crawl."""
-    seed = _open_url(body.url, "body.url", allow_private)
+    seed = open_url(body.url, "body.url", allow_private)
     return CrawlSettings(
         seeds=(seed,), max_pages=body.max_pages, allow_private=allow_private, exclude=_NO_DOCUMENTS, documents=False
     )
@@ -115,7 +118,7 @@ def run_settings(body: RunRequest, allow_private: tuple[str, ...]) -> CrawlSetti
         timeout_s = options.request_timeout_ms / 1000
         limits = FetchLimits(connect_s=timeout_s, headers_s=timeout_s, body_s=timeout_s)
     return CrawlSettings(
-        seeds=(_open_url(body.seed_url, "body.seedUrl", allow_private),),
+        seeds=(open_url(body.seed_url, "body.seedUrl", allow_private),),
         scope=_SCOPES[options.scope_mode],
         exclude=() if options.include_documents else _NO_DOCUMENTS,
         documents=options.include_documents,
@@ -123,6 +126,7 @@ def run_settings(body: RunRequest, allow_private: tuple[str, ...]) -> CrawlSetti
         max_depth=options.max_depth,
         max_retries=options.max_retries,
         accept_language=options.accept_language.strip(),
+        audit=options.audit,
         follow_redirects=options.follow_redirects,
         limits=limits,
         read=ReadMode(options.read),
@@ -146,7 +150,8 @@ def idempotency_key_of(key: str | None, caller: str, settings: CrawlSettings) ->
     return IdempotencyKey(hashlib.sha256(f"{caller}\n{key}".encode()).hexdigest(), hashlib.sha256(encoded).hexdigest())
 
 
-def _open_url(text: str, field: str, allow_private: tuple[str, ...]) -> str:
+def open_url(text: str, field: str, allow_private: tuple[str, ...]) -> str:
+    """The URL of a request, whose address may be crawled; raises a problem otherwise."""
     url = Url.parse(text) if text.isprintable() and not text[:1].isspace() else None
     if url is None:
         raise ApiProblem(INVALID, errors=(FieldProblem(field, "not an absolute http(s) URL"),))

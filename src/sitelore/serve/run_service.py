@@ -1,9 +1,10 @@
-"""Operations on runs that the routes share: read, list, summarise, start, cancel, resume."""
+"""Operations on runs that the routes share: read, list, summarise, start, cancel, resume; each for the caller's tenant."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import msgspec
@@ -15,9 +16,13 @@ from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
-from sitelore.model.ids import RunId
+from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
+from sitelore.model.platform.accounts import Caller
+from sitelore.model.platform.audit import entry_of
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
+from sitelore.model.uuid7 import new_uuid
+from sitelore.serve.auth import caller_of
 from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.problems import ALREADY_ENDED, INVALID, KEY_REUSED, RUN_NOT_FOUND, ApiProblem
 from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, page_of, run_view, summary_view, url_view
@@ -31,15 +36,26 @@ _LEDGER_CHECK = "ledger check"
 encode = msgspec.json.Encoder().encode
 
 
-@dataclass(slots=True)
-class RunService:
-    """Runs of one application, with a short cache in front of the ledger."""
+_MAX_SERVICES = 256
 
-    context: AppContext
-    settings: ApiSettings
+
+@dataclass(slots=True)
+class ServerState:
+    """What all tenants of a server share."""
+
     closing: asyncio.Event
     """Set when the server is stopping."""
     followers: int = 0
+    """Clients that follow a run."""
+
+
+@dataclass(slots=True)
+class RunService:
+    """Runs of one tenant, with a short cache in front of the ledger."""
+
+    context: AppContext
+    settings: ApiSettings
+    state: ServerState
     _cache: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_CACHE_S))
 
     async def check_ledger(self) -> None:
@@ -57,7 +73,12 @@ class RunService:
             raise _no_run(name)
         return run
 
-    async def start(self, settings: CrawlSettings, key: IdempotencyKey | None) -> IdempotentRun:
+    async def record(self, caller: Caller, action: str, changed: str) -> None:
+        """Write to the audit log what the caller changed."""
+        now = self.context.clock()
+        await self.context.accounts.record(entry_of(caller, new_uuid(now), now, action, changed))
+
+    async def start(self, settings: CrawlSettings, key: IdempotencyKey | None, caller: Caller) -> IdempotentRun:
         """Create a run, or return the one that was created under this idempotency key."""
         ledger, now, redaction = self.context.ledger, self.context.clock(), self.context.redaction
         try:
@@ -73,27 +94,31 @@ class RunService:
                 raise ApiProblem(KEY_REUSED, "send another key, or the same request as before")
         self._cache.forget(_LISTS, created.run.id)
         await self.context.announce(created.run.id)
+        if created.is_new:
+            await self.record(caller, "run.created", f"run:{created.run.id}")
         return created
 
-    async def cancel(self, name: str) -> Run:
+    async def cancel(self, name: str, caller: Caller) -> Run:
         """Cancel a run. Idempotent."""
         run = await self.run(name)
         ledger, now = self.context.ledger, self.context.clock()
         if run.state not in ENDED and await ledger.end_run(run.id, RunState.CANCELLED, now):
             metrics.RUNS_ENDED.labels(RunState.CANCELLED.value).inc()
             await self.context.announce(run.id)
+            await self.record(caller, "run.cancelled", f"run:{run.id}")
         self._cache.forget(_LISTS, run.id)
         run = await self.run(name)
         if run.state is not RunState.CANCELLED:
             raise ApiProblem(ALREADY_ENDED, f"the run is {run.state}")
         return run
 
-    async def resume(self, name: str) -> Run:
+    async def resume(self, name: str, caller: Caller) -> Run:
         """Let an interrupted run continue, with its full time limit. A run that is queued or running stays as it is."""
         run = await self.run(name)
         if run.state is RunState.INTERRUPTED:
             await self.context.ledger.resume_run(run.id, self.context.clock())
             await self.context.announce(run.id)
+            await self.record(caller, "run.resumed", f"run:{run.id}")
         self._cache.forget(_LISTS, run.id)
         run = await self.run(name)
         if run.state in ENDED:
@@ -147,11 +172,37 @@ class RunService:
         return await self._cache.get(("urls", name, listing), load)
 
 
+class RunServices:
+    """The services of all tenants. Those used least recently are dropped: they hold nothing but a short cache."""
+
+    def __init__(self, context: AppContext, settings: ApiSettings, closing: asyncio.Event) -> None:
+        self._context = context
+        self._settings = settings
+        self._state = ServerState(closing)
+        self._services: OrderedDict[TenantId, RunService] = OrderedDict()
+
+    def of(self, tenant: TenantId) -> RunService:
+        """The service of a tenant."""
+        service = self._services.get(tenant)
+        if service is None:
+            context = self._context if tenant == DEFAULT_TENANT else self._context.for_tenant(tenant)
+            service = self._services[tenant] = RunService(context, self._settings, self._state)
+        self._services.move_to_end(tenant)
+        if len(self._services) > _MAX_SERVICES:
+            self._services.popitem(last=False)
+        return service
+
+
+def services_of(request: Request) -> RunServices:
+    """The services of the server."""
+    services = request.app.state.services
+    assert isinstance(services, RunServices)
+    return services
+
+
 async def run_service_of(request: Request) -> RunService:
-    """The `RunService` of the application; a FastAPI dependency."""
-    service = request.app.state.service
-    assert isinstance(service, RunService)
-    return service
+    """The `RunService` of the caller's tenant; a FastAPI dependency."""
+    return services_of(request).of(caller_of(request).tenant)
 
 
 def _no_run(name: str) -> ApiProblem:

@@ -10,6 +10,7 @@ import msgspec
 
 from sitelore.app.explain import Explanation
 from sitelore.export.rows import chain_of
+from sitelore.model.audit import AuditPhase, AuditState, FindingStatus, IgnoreScope, Severity
 from sitelore.model.frontier import Edge, LinkBetweenPages, Run, RunCounts, UrlRow
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
@@ -45,6 +46,7 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
     screenshots: bool
     personal: PersonalPolicy
     accept_language: str
+    audit: bool
 
 
 class RunView(msgspec.Struct, frozen=True):
@@ -306,6 +308,114 @@ class Health(msgspec.Struct, frozen=True):
     status: str
 
 
+class IgnoreView(msgspec.Struct, frozen=True):
+    """A decision to ignore findings."""
+
+    reason: str
+    by: str
+    scope: IgnoreScope
+    until: str | None
+
+
+class FindingView(msgspec.Struct, frozen=True):
+    """A finding of audits with its life."""
+
+    id: str
+    rule: str
+    title: str
+    fix: str
+    severity: Severity
+    status: FindingStatus
+    url: str
+    evidence: dict[str, Any]
+    first_seen: str
+    last_seen: str
+    opened_run: str
+    resolved_at: str | None
+    ignored: IgnoreView | None
+
+
+class FindingList(msgspec.Struct, frozen=True):
+    """A page of the findings of a site."""
+
+    findings: list[FindingView]
+    pagination: Pagination
+
+
+class RuleView(msgspec.Struct, frozen=True):
+    """An audit rule as it is set for a site."""
+
+    id: str
+    group: str
+    severity: Severity
+    title: str
+    explanation: str
+    fix: str
+    is_on: bool
+    thresholds: dict[str, float]
+    open: int
+
+
+class RuleList(msgspec.Struct, frozen=True):
+    """All audit rules."""
+
+    rules: list[RuleView]
+
+
+class ScoreView(msgspec.Struct, frozen=True):
+    """The share of indexable pages without an open error."""
+
+    clean: int
+    indexable: int
+    percent: float | None
+    band: str
+
+
+class AuditCountsView(msgspec.Struct, frozen=True):
+    """Numbers of findings after an audit."""
+
+    by_severity: dict[str, int]
+    by_rule: dict[str, int]
+    opened: int
+    resolved: int
+    ignored: int
+
+
+class AuditView(msgspec.Struct, frozen=True):
+    """The audit of a run."""
+
+    run: str
+    state: AuditState
+    phase: AuditPhase | None
+    pages: int
+    started_at: str | None
+    finished_at: str | None
+    is_complete: bool
+    score: ScoreView | None
+    findings: AuditCountsView
+    error: str
+
+
+class AuditList(msgspec.Struct, frozen=True):
+    """Audits of a site."""
+
+    audits: list[AuditView]
+
+
+class InsightsView(msgspec.Struct, frozen=True):
+    """The insights of a run."""
+
+    run: str
+    insights: dict[str, Any]
+
+
+class AuditOptions(msgspec.Struct, frozen=True):
+    """Settings of a site's audits."""
+
+    rules: dict[str, Any]
+    exclude: list[str]
+
+
 def page_of(total: int, limit: int, offset: int, returned: int) -> Pagination:
     """The pagination of a page of results."""
     return Pagination(total, limit, offset, returned, offset + returned < total)
@@ -339,6 +449,7 @@ def config_of(settings: CrawlSettings) -> RunConfig:
         screenshots=settings.rendering.screenshots,
         personal=settings.personal,
         accept_language=settings.accept_language,
+        audit=settings.audit,
     )
 
 

@@ -27,7 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from sitelore.metrics import CONTENT_TYPE, exposition
 from sitelore.model.errors import UsageError
 from sitelore.serve.app import application
-from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.context import AccessControl, ApiSettings, AppContext
 from sitelore.serve.mcp.transports import PATH as MCP_PATH
 from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.middleware import SecurityMiddleware
@@ -133,15 +133,21 @@ async def serve(
 ) -> None:
     """Serve the API until a signal arrives, `stop` is set or the background work fails. Closes the socket."""
     closing = stop or asyncio.Event()
+    access = AccessControl(context, settings)
     try:
-        await answer_requests(application(context, settings, closing, mcp), listening, closing, context.run_background)
+        app = application(context, settings, closing, mcp, access)
+        await answer_requests(app, listening, closing, context.run_background)
     finally:
+        await access.authenticator.close()
         if mcp is not None:
             await mcp.close()
 
 
 async def serve_mcp(
-    mcp: McpApp, settings: ApiSettings, listening: socket.socket, run_background: Callable[[asyncio.Event], Awaitable[None]]
+    mcp: McpApp,
+    access: AccessControl,
+    listening: socket.socket,
+    run_background: Callable[[asyncio.Event], Awaitable[None]],
 ) -> None:
     """Serve MCP alone, behind the same security middleware as the API."""
 
@@ -151,8 +157,9 @@ async def serve_mcp(
         await mcp(scope, receive, send)
 
     try:
-        await answer_requests(SecurityMiddleware(only_mcp, settings), listening, asyncio.Event(), run_background)
+        await answer_requests(SecurityMiddleware(only_mcp, access), listening, asyncio.Event(), run_background)
     finally:
+        await access.authenticator.close()
         await mcp.close()
 
 
@@ -198,7 +205,10 @@ def is_loopback(host: str) -> bool:
 def listening_socket(host: str, port: int, *, with_tokens: bool) -> socket.socket:
     """Bind and listen. Raises `UsageError` when the address cannot be used, or is public and no token is set."""
     if not with_tokens and not is_loopback(host):
-        raise UsageError(f"without SITELORE_TOKENS the server listens on loopback alone, not on {host}; set a token first")
+        raise UsageError(
+            f"without SITELORE_TOKENS the server listens on loopback alone, not on {host}; "
+            "set it, or create a token with `sitelore token create`"
+        )
     plain = host.strip("[]")
     family = socket.AF_INET6 if ":" in plain else socket.AF_INET
     try:

@@ -135,10 +135,10 @@ def is_over(summary: RunSummary) -> bool:
 async def run_events(service: RunService, name: str, last_id: str) -> AsyncIterator[bytes]:
     """Events from the first that differs from `last_id` until the run has ended or the server stops."""
     yield f"retry: {_RETRY_MS}\n\n".encode()
-    service.followers += 1
+    service.state.followers += 1
     try:
         sent_at = time.monotonic()
-        while not service.closing.is_set():
+        while not service.state.closing.is_set():
             summary = await service.summary(name)
             if (this_id := event_id(summary)) != last_id:
                 yield _event(this_id, "end" if is_over(summary) else "progress", encode(summary))
@@ -150,13 +150,13 @@ async def run_events(service: RunService, name: str, last_id: str) -> AsyncItera
                 return
             await _pause(service)
     finally:
-        service.followers -= 1
+        service.state.followers -= 1
 
 
 async def _pause(service: RunService) -> None:
     try:
         async with asyncio.timeout(min(service.settings.poll_s, service.settings.heartbeat_s)):
-            await service.closing.wait()
+            await service.state.closing.wait()
     except TimeoutError:
         pass
 

@@ -16,6 +16,7 @@ from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.store import pages, tenants, versions
+from sitelore.store.audits import audit_runs
 from sitelore.store.engine import Engine, Repository, iterate_pages, read, read_long, write
 from sitelore.store.frontier import claims, prefetch, waves
 from sitelore.store.frontier import settle as settlements
@@ -152,6 +153,10 @@ class SqlRunQueue:
         """All RUNNING runs, oldest first."""
         return await self._engine.read(for_all_tenants, lifecycle.running_runs)
 
+    async def due_audits(self, now: float, limit: int) -> list[Run]:
+        """Runs whose audit waits, or whose process has died, oldest first."""
+        return await self._engine.read(for_all_tenants, audit_runs.due_audits, now, limit)
+
     async def runs_by_state(self) -> dict[str, int]:
         """The number of runs per state."""
         return await self._engine.read_long(for_all_tenants, lifecycle.runs_by_state)
@@ -168,6 +173,6 @@ class SqlRunQueue:
         """The tenant of this name; it is created if there is none."""
         return await self._engine.write(for_all_tenants, tenants.create_tenant, name, now)
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
         """The leader lock of a task: whether this process got it, until the block ends."""
-        return self._engine.leader_lock(task)
+        return self._engine.leader_lock(task, for_long=for_long)

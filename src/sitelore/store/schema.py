@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0007"
+REVISION = "0012"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -18,7 +18,7 @@ metadata = sa.MetaData()
 deletes them with the rows they belong to."""
 
 # Both databases must sort keys byte by byte, or two exports of one crawl would differ.
-_Key = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+Key = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def key_of(text: str, limit: int = KEY_CHARS) -> str:
@@ -28,18 +28,19 @@ def key_of(text: str, limit: int = KEY_CHARS) -> str:
     return f"{text[: limit - 65]}#{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
-def _tenant() -> sa.Column[int]:
+def tenant_column() -> sa.Column[int]:
     """The first column of every key. Row-level security on Postgres compares it with the tenant of the transaction."""
     return sa.Column("tenant_id", sa.Integer, primary_key=True, autoincrement=False)
 
 
-def _belongs_to(parent: str) -> sa.ForeignKeyConstraint:
+def belongs_to(parent: str) -> sa.ForeignKeyConstraint:
     """The foreign key to a row of the same tenant, with which this row is deleted."""
     own = f"{parent.removesuffix('s')}_id"
     return sa.ForeignKeyConstraint(["tenant_id", own], [f"{parent}.tenant_id", f"{parent}.id"], ondelete="CASCADE")
 
 
-def _of_tenant() -> sa.ForeignKeyConstraint:
+def of_tenant() -> sa.ForeignKeyConstraint:
+    """The foreign key to the tenant, with which this row is deleted."""
     return sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"], ondelete="CASCADE")
 
 
@@ -47,17 +48,25 @@ tenants = sa.Table(
     "tenants",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", _Key, nullable=False, unique=True),
+    sa.Column("name", Key, nullable=False, unique=True),
     sa.Column("created_at", sa.Double, nullable=False),
+    # Since when its tokens are refused.
+    sa.Column("suspended_at", sa.Double),
+    # Crawl settings of its channels (`model/platform/channels.py`).
+    sa.Column("plan", sa.Text, nullable=False, server_default="FREE"),
+    sa.Column("crawl_max_pages", sa.Integer, nullable=False, server_default="100"),
+    sa.Column("crawl_frequency", sa.Text, nullable=False, server_default="MONTHLY"),
+    sa.Column("max_video_mb", sa.Integer, nullable=False, server_default="50"),
+    sa.Column("time_zone", sa.Text, nullable=False, server_default="UTC"),
 )
 
 sites = sa.Table(
     "sites",
     metadata,
-    _tenant(),
+    tenant_column(),
     # Unique over all tenants.
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("name", _Key, nullable=False),
+    sa.Column("name", Key, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     # Render statistics of the site's runs (which pages needed a browser), as JSON.
     sa.Column("rendering", sa.Text),
@@ -69,16 +78,16 @@ sites = sa.Table(
     # Maintained counters: a search needs them and must not wait for a count over a hundred thousand rows.
     sa.Column("indexed_pages", sa.Integer, nullable=False, server_default="0"),
     sa.Column("chunk_count", sa.Integer, nullable=False, server_default="0"),
-    _of_tenant(),
+    of_tenant(),
 )
 sa.Index("sites_named", sites.c.tenant_id, sites.c.name, unique=True)
 
 runs = sa.Table(
     "runs",
     metadata,
-    _tenant(),
+    tenant_column(),
     # A UUID of version 7, unique over all tenants; runs of older versions have a date and a number.
-    sa.Column("id", _Key, primary_key=True),
+    sa.Column("id", Key, primary_key=True),
     sa.Column("site_id", sa.Integer, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("settings", sa.Text, nullable=False),
@@ -106,42 +115,42 @@ runs = sa.Table(
     sa.Column("prefetch_unused", sa.Integer, nullable=False, server_default="0"),
     # NULL until the run begins, and again from when it is resumed until it continues.
     sa.Column("time_limit_from", sa.Double),
-    _belongs_to("sites"),
+    belongs_to("sites"),
 )
 
 redactions = sa.Table(
     "redactions",
     metadata,
-    _tenant(),
-    sa.Column("run_id", _Key, primary_key=True),
-    sa.Column("rule", _Key, primary_key=True),
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("rule", Key, primary_key=True),
     sa.Column("found", sa.Integer, nullable=False),
-    _belongs_to("runs"),
+    belongs_to("runs"),
 )
 
 run_counts = sa.Table(
     "run_counts",
     metadata,
-    _tenant(),
-    sa.Column("run_id", _Key, primary_key=True),
-    sa.Column("name", _Key, primary_key=True),
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("name", Key, primary_key=True),
     sa.Column("value", sa.BigInteger, nullable=False),
-    _belongs_to("runs"),
+    belongs_to("runs"),
 )
 """Statistics of a run by name (`store/runs/counts.py`), kept by every transaction that changes its rows."""
 
 events = sa.Table(
     "events",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("run_id", _Key, nullable=False),
+    sa.Column("run_id", Key, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("url", sa.Text),
     # Further facts as JSON.
     sa.Column("facts", sa.Text),
     sa.Column("created_at", sa.Double, nullable=False),
-    _of_tenant(),
+    of_tenant(),
 )
 """The outbox: events for other systems, written in the transaction that they report. Readers keep the last id they have seen,
 so on SQLite the last event of a tenant is never deleted: its id would be given out again."""
@@ -151,9 +160,9 @@ sa.Index("events_of_run", events.c.tenant_id, events.c.run_id, events.c.id)
 urls = sa.Table(
     "urls",
     metadata,
-    _tenant(),
-    sa.Column("run_id", _Key, primary_key=True),
-    sa.Column("url", _Key, primary_key=True),
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("url", Key, primary_key=True),
     sa.Column("long_url", sa.Text),
     sa.Column("host", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
@@ -165,7 +174,7 @@ urls = sa.Table(
     sa.Column("parent_seq", sa.Integer, nullable=False),
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("refused", sa.Integer, nullable=False),
-    sa.Column("pattern", _Key, nullable=False),
+    sa.Column("pattern", Key, nullable=False),
     sa.Column("chain", sa.Text),
     sa.Column("lastmod", sa.Double),
     sa.Column("skip_reason", sa.Text),
@@ -183,10 +192,10 @@ urls = sa.Table(
     sa.Column("alias_of", sa.Text),
     sa.Column("proof", sa.Text),
     sa.Column("title", sa.Text),
-    sa.Column("content_hash", _Key),
-    sa.Column("novelty", _Key),
-    sa.Column("canonical", _Key),
-    sa.Column("identity", _Key),
+    sa.Column("content_hash", Key),
+    sa.Column("novelty", Key),
+    sa.Column("canonical", Key),
+    sa.Column("identity", Key),
     sa.Column("content_type", sa.Text),
     sa.Column("word_count", sa.Integer, nullable=False, server_default="0"),
     sa.Column("noindex", sa.Integer, nullable=False, server_default="0"),
@@ -206,7 +215,7 @@ urls = sa.Table(
     sa.Column("sketch", sa.LargeBinary),
     # HTTP version, reason, IP address and headers of the response as JSON, redacted and limited in size.
     sa.Column("response_head", sa.Text),
-    _belongs_to("runs"),
+    belongs_to("runs"),
 )
 
 
@@ -215,13 +224,21 @@ _PARTIAL: dict[sa.Index, str] = {}
 
 def _partial(name: str, where: str, *columns: str) -> sa.Index:
     """A partial index on `urls`. Inserting offers is the hot path: it updates `urls_candidates` and the primary key only."""
-    return _partial_of(urls, name, where, *columns)
+    return partial_of(urls, name, where, *columns)
 
 
-def _partial_of(table: sa.Table, name: str, where: str, *columns: str, unique: bool = False) -> sa.Index:
+def partial_of(table: sa.Table, name: str, where: str, *columns: str, unique: bool = False) -> sa.Index:
+    """A partial index. SQLite uses it only where a query implies its condition."""
     index = sa.Index(name, *(table.c[c] for c in columns), unique=unique, sqlite_where=sa.text(where))
     _PARTIAL[index] = where
     return index
+
+
+def complete_metadata() -> sa.MetaData:
+    """The tables of this module and those of the platform, which a crawl does not load."""
+    import sitelore.store.platform.schema  # noqa: F401, PLC0415 - it adds its tables
+
+    return metadata
 
 
 def for_postgres() -> None:
@@ -238,12 +255,12 @@ _partial("urls_content", "content_hash IS NOT NULL", "tenant_id", "run_id", "con
 _partial("urls_identity", "identity IS NOT NULL", "tenant_id", "run_id", "identity")
 _partial("urls_canonical", "canonical <> url", "tenant_id", "run_id", "canonical")
 _partial("urls_pattern", "content_hash IS NOT NULL", "tenant_id", "run_id", "pattern", "novelty", "seq")
-_partial_of(runs, "runs_running", "state = 'RUNNING'", "site_id")
+partial_of(runs, "runs_running", "state = 'RUNNING'", "site_id")
 # The run queue in scheduling order, and the last queued run of each site. The first three indexes are not by tenant: schedulers
 # and maintenance serve all tenants.
-_partial_of(runs, "runs_queue", "state = 'QUEUED'", "queue_round", "created_at", "id", "site_id")
-_partial_of(runs, "runs_queued", "state = 'QUEUED'", "tenant_id", "site_id", "queue_round")
-_partial_of(runs, "runs_unchecked", "presence_checked = 0", "tenant_id", "site_id", "finished_at", "id")
+partial_of(runs, "runs_queue", "state = 'QUEUED'", "queue_round", "created_at", "id", "site_id")
+partial_of(runs, "runs_queued", "state = 'QUEUED'", "tenant_id", "site_id", "queue_round")
+partial_of(runs, "runs_unchecked", "presence_checked = 0", "tenant_id", "site_id", "finished_at", "id")
 sa.Index("runs_state", runs.c.state)
 sa.Index("runs_created", runs.c.tenant_id, runs.c.created_at, runs.c.id)
 sa.Index("runs_of_site", runs.c.tenant_id, runs.c.site_id, runs.c.created_at)
@@ -251,13 +268,13 @@ sa.Index("runs_of_site", runs.c.tenant_id, runs.c.site_id, runs.c.created_at)
 prefetches = sa.Table(
     "prefetches",
     metadata,
-    _tenant(),
-    sa.Column("run_id", _Key, primary_key=True),
-    sa.Column("url", _Key, primary_key=True),
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("url", Key, primary_key=True),
     sa.Column("worker", sa.Text, nullable=False),
     sa.Column("lease_until", sa.Double, nullable=False),
     sa.Column("is_bet", sa.Integer, nullable=False),
-    _belongs_to("runs"),
+    belongs_to("runs"),
 )
 """URLs that a worker fetches, or has fetched, ahead of their admission. The result is in the memory of that worker, so the row
 is reserved for it until the lease ends."""
@@ -265,15 +282,15 @@ is reserved for it until the lease ends."""
 pattern_stats = sa.Table(
     "pattern_stats",
     metadata,
-    _tenant(),
-    sa.Column("run_id", _Key, primary_key=True),
-    sa.Column("pattern", _Key, primary_key=True),
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("pattern", Key, primary_key=True),
     sa.Column("pages", sa.Integer, nullable=False),
     sa.Column("distinct_pages", sa.Integer, nullable=False),
     sa.Column("novel_pages", sa.Integer, nullable=False),
     sa.Column("first_seq", sa.Integer, nullable=False),
     sa.Column("last_seq", sa.Integer, nullable=False),
-    _belongs_to("runs"),
+    belongs_to("runs"),
 )
 """Page counts of large URL patterns before `first_seq`; rows from `first_seq` to `last_seq` are counted on top when needed, so
 that the cost of a wave does not grow with the run (`store/frontier/waves.py`)."""
@@ -281,9 +298,9 @@ that the cost of a wave does not grow with the run (`store/frontier/waves.py`)."
 pages = sa.Table(
     "pages",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("site_id", sa.Integer, primary_key=True),
-    sa.Column("url", _Key, primary_key=True),
+    sa.Column("url", Key, primary_key=True),
     sa.Column("fetched_at", sa.Double, nullable=False),
     sa.Column("content_hash", sa.Text, nullable=False),
     sa.Column("novelty", sa.Text, nullable=False),
@@ -321,7 +338,7 @@ pages = sa.Table(
     sa.Column("chunk_summary", sa.LargeBinary),
     sa.Column("volatile", sa.LargeBinary),
     sa.Column("sketch", sa.LargeBinary),
-    _belongs_to("sites"),
+    belongs_to("sites"),
 )
 INDEX_COLUMNS = (
     "presence", "presence_at", "evidence", "soft_misses", "held", "indexed", "indexed_epoch", "number",
@@ -333,20 +350,20 @@ IS_SEARCHABLE = "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
 NEEDS_INDEXING = "(indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)"
 HAS_CHUNKS = "indexed IS NOT NULL"
 IS_HIDDEN = "(indexed <> document OR alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
-_partial_of(pages, "pages_to_index", f"{IS_SEARCHABLE} AND {NEEDS_INDEXING}", "tenant_id", "site_id", "url")
-_partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {IS_HIDDEN}", "tenant_id", "site_id", "number")
-_partial_of(pages, "pages_held", "held = 1", "tenant_id", "site_id")
-_partial_of(pages, "pages_numbered", "number IS NOT NULL", "tenant_id", "site_id", "number")
+partial_of(pages, "pages_to_index", f"{IS_SEARCHABLE} AND {NEEDS_INDEXING}", "tenant_id", "site_id", "url")
+partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {IS_HIDDEN}", "tenant_id", "site_id", "number")
+partial_of(pages, "pages_held", "held = 1", "tenant_id", "site_id")
+partial_of(pages, "pages_numbered", "number IS NOT NULL", "tenant_id", "site_id", "number")
 
 site_urls = sa.Table(
     "site_urls",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("site_id", sa.Integer, nullable=False),
-    sa.Column("url", _Key, nullable=False),
+    sa.Column("url", Key, nullable=False),
     sa.Column("long_url", sa.Text),
-    _belongs_to("sites"),
+    belongs_to("sites"),
     sqlite_with_rowid=False,
 )
 """Ids of the URLs that a site consists of or links to, so that links are pairs of numbers."""
@@ -355,7 +372,7 @@ sa.Index("site_urls_named", site_urls.c.tenant_id, site_urls.c.site_id, site_url
 page_versions = sa.Table(
     "page_versions",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("site_id", sa.Integer, nullable=False),
     sa.Column("url_id", sa.BigInteger, nullable=False),
@@ -369,16 +386,16 @@ page_versions = sa.Table(
     sa.Column("redactions", sa.Text),
     # Facts for audits (`model/audit_facts.py`), compressed like blobs; NULL when none were stored.
     sa.Column("facts", sa.LargeBinary),
-    _belongs_to("sites"),
+    belongs_to("sites"),
 )
 """The versions of pages, each with its facts and links."""
 sa.Index("page_versions_seen", *(page_versions.c[name] for name in ("tenant_id", "site_id", "url_id", "seen_at")))
-_partial_of(page_versions, "page_versions_current", "ended_at IS NULL", "tenant_id", "site_id", "url_id", unique=True)
+partial_of(page_versions, "page_versions_current", "ended_at IS NULL", "tenant_id", "site_id", "url_id", unique=True)
 
 links = sa.Table(
     "links",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("version_id", sa.BigInteger, primary_key=True),
     # Where the link is among the links of its page.
     sa.Column("position", sa.Integer, primary_key=True),
@@ -399,12 +416,12 @@ ID_SEQUENCES = {
 chunks = sa.Table(
     "chunks",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("page", sa.Integer, nullable=False),
     sa.Column("id", sa.Text, nullable=False),
-    sa.Column("text_hash", _Key, nullable=False),
+    sa.Column("text_hash", Key, nullable=False),
     # Checksums of the terms, which never change under a chunk number, and of all other metadata (`metadata_checksum`).
     sa.Column("terms_checksum", sa.BigInteger, nullable=False),
     sa.Column("metadata_checksum", sa.BigInteger, nullable=False),
@@ -417,7 +434,7 @@ sa.Index("chunks_of_text", chunks.c.tenant_id, chunks.c.text_hash)
 chunk_texts = sa.Table(
     "chunk_texts",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("first_byte", sa.Integer, nullable=False),
@@ -435,23 +452,23 @@ chunk_texts = sa.Table(
 segments = sa.Table(
     "segments",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("segment", sa.Integer, primary_key=True),
     sa.Column("last_number", sa.Integer, nullable=False),
     sa.Column("size", sa.Integer, nullable=False),
     sa.Column("dead", sa.Integer, nullable=False),
-    _belongs_to("sites"),
+    belongs_to("sites"),
 )
 """Ranges of chunk numbers whose postings were written together. A segment is identified by its first number."""
 
 postings = sa.Table(
     "postings",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("segment", sa.Integer, primary_key=True),
-    sa.Column("term", _Key, primary_key=True),
+    sa.Column("term", Key, primary_key=True),
     sa.Column("packed", sa.LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -459,21 +476,21 @@ postings = sa.Table(
 models = sa.Table(
     "models",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("name", _Key, nullable=False),
+    sa.Column("name", Key, nullable=False),
     # Incremented with every batch of stored vectors.
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),
-    _of_tenant(),
+    of_tenant(),
 )
 sa.Index("models_named", models.c.tenant_id, models.c.name, unique=True)
 
 vectors = sa.Table(
     "vectors",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("model_id", sa.Integer, primary_key=True),
-    sa.Column("text_hash", _Key, primary_key=True),
+    sa.Column("text_hash", Key, primary_key=True),
     # Version of the model when the vector was stored, so that readers can load what is newer.
     sa.Column("version", sa.Integer, nullable=False),
     # The embedding as little-endian float16.
@@ -484,27 +501,116 @@ sa.Index("vectors_put", vectors.c.tenant_id, vectors.c.model_id, vectors.c.versi
 robots = sa.Table(
     "robots",
     metadata,
-    _tenant(),
-    sa.Column("origin", _Key, primary_key=True),
+    tenant_column(),
+    sa.Column("origin", Key, primary_key=True),
     sa.Column("fetched_at", sa.Double, nullable=False),
     sa.Column("status", sa.Integer, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
-    _of_tenant(),
+    of_tenant(),
 )
 
 idempotency_keys = sa.Table(
     "idempotency_keys",
     metadata,
-    _tenant(),
-    sa.Column("key", _Key, primary_key=True),
+    tenant_column(),
+    sa.Column("key", Key, primary_key=True),
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
-    _of_tenant(),
+    of_tenant(),
 )
 sa.Index("idempotency_keys_created", idempotency_keys.c.tenant_id, idempotency_keys.c.created_at)
 """Idempotency keys of callers (`Idempotency-Key`) and the runs created under them, for a day."""
+
+audits = sa.Table(
+    "audits",
+    metadata,
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("site_id", sa.Integer, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("phase", sa.Text),
+    sa.Column("pages", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    # Until when the process that audits the run keeps others from doing so.
+    sa.Column("lease_until", sa.Double),
+    sa.Column("started_at", sa.Double),
+    sa.Column("finished_at", sa.Double),
+    sa.Column("is_complete", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("clean_pages", sa.Integer),
+    sa.Column("indexable_pages", sa.Integer),
+    # Numbers of findings by severity, by rule and by what became of them, as JSON.
+    sa.Column("counts", sa.Text),
+    sa.Column("error", sa.Text),
+    belongs_to("runs"),
+)
+"""Audits of runs, each from the completion of its run on."""
+sa.Index("audits_of_site", audits.c.tenant_id, audits.c.site_id, audits.c.finished_at)
+# Not by tenant: servers audit the runs of all tenants.
+partial_of(audits, "audits_unfinished", "state IN ('waiting', 'running')", "run_id")
+
+insights = sa.Table(
+    "insights",
+    metadata,
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("name", Key, primary_key=True),
+    sa.Column("figures", sa.Text, nullable=False),
+    belongs_to("runs"),
+)
+"""Figures about the whole site after a run, by the name of the insight, as JSON."""
+
+findings = sa.Table(
+    "findings",
+    metadata,
+    tenant_column(),
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("key", Key, primary_key=True),
+    sa.Column("rule", sa.Text, nullable=False),
+    sa.Column("url", Key, nullable=False),
+    sa.Column("severity", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("first_seen", sa.Double, nullable=False),
+    sa.Column("last_seen", sa.Double, nullable=False),
+    sa.Column("resolved_at", sa.Double),
+    sa.Column("opened_run", sa.Text, nullable=False),
+    sa.Column("seen_run", sa.Text, nullable=False),
+    sa.Column("resolved_run", sa.Text, nullable=False),
+    # The decision to ignore it, as JSON, and when it ends.
+    sa.Column("ignored", sa.Text),
+    sa.Column("ignored_until", sa.Double),
+    belongs_to("sites"),
+)
+"""Findings of audits with their life over runs."""
+sa.Index("findings_by_rule", findings.c.tenant_id, findings.c.site_id, findings.c.rule, findings.c.status)
+
+ignored_findings = sa.Table(
+    "ignored_findings",
+    metadata,
+    tenant_column(),
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("rule", Key, primary_key=True),
+    sa.Column("scope", Key, primary_key=True),
+    # The key of the finding or of the URL; empty for a rule.
+    sa.Column("target", Key, primary_key=True),
+    sa.Column("decision", sa.Text, nullable=False),
+    sa.Column("ignored_until", sa.Double),
+    belongs_to("sites"),
+)
+"""Decisions of people to ignore findings, those of pages or those of rules."""
+
+audit_settings = sa.Table(
+    "audit_settings",
+    metadata,
+    tenant_column(),
+    # 0: those of all sites of the tenant that have none of their own.
+    sa.Column("site_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("options", sa.Text, nullable=False),
+    of_tenant(),
+)
+"""Which rules are on, with which thresholds, as JSON (`audit/catalogue.py`)."""
 
 versions = sa.Table(
     "alembic_version",

@@ -2,7 +2,8 @@
 
 Every query names its tenant anyway; the policies are a second lock for a query that forgets it. A transaction sets its tenant
 with `set_config(…, is_local)`, which ends with the transaction and so cannot reach the next user of a pooled connection.
-Schedulers and maintenance serve all tenants: they may read the tables in `_SHARED_TABLES` across tenants.
+Schedulers, maintenance, authentication and senders of webhooks serve all tenants: they may read the tables in
+`_SHARED_TABLES` across tenants.
 
 Superusers and roles with BYPASSRLS ignore policies. Connected as one of them, the application takes the role `APP_ROLE` for all
 work but migrations (`app_role`). FORCE makes policies apply to the owner of the tables as well.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -19,7 +21,7 @@ import sqlalchemy as sa
 from sitelore.model.errors import StorageError
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME, TenantId
-from sitelore.store.schema import metadata, tenants
+from sitelore.store.schema import complete_metadata, tenants
 from sitelore.store.statements import insert_for
 
 P = ParamSpec("P")
@@ -27,7 +29,10 @@ T = TypeVar("T")
 
 APP_ROLE = "sitelore_app"
 _ALL_TENANTS = "*"
-_SHARED_TABLES = frozenset({"tenants", "sites", "runs", "urls"})
+_SHARED_TABLES = frozenset({
+    "tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens", "webhook_endpoints",
+    "webhook_queues",
+})  # fmt: skip
 _SET_TENANT = "SELECT set_config('sitelore.tenant', $1, true)"
 _CURRENT = "current_setting('sitelore.tenant', true)"
 # In subqueries, so that Postgres evaluates each once for a statement and not for each row.
@@ -83,27 +88,43 @@ def _set(conn: sa.Connection, value: str) -> None:
         conn.exec_driver_sql(_SET_TENANT, (value,))
 
 
+_select_tenants = sa.select(*(tenants.c[field.name] for field in fields(Tenant)))
+
+
 def list_tenants(conn: sa.Connection) -> list[Tenant]:
     """All tenants, by id."""
-    return [Tenant(*row) for row in conn.execute(sa.select(tenants).order_by(tenants.c.id))]
+    return [Tenant(*row) for row in conn.execute(_select_tenants.order_by(tenants.c.id))]
 
 
 def find_tenant(conn: sa.Connection, name: str) -> Tenant | None:
     """The tenant of this name."""
-    row = conn.execute(sa.select(tenants).where(tenants.c.name == name)).one_or_none()
+    row = conn.execute(_select_tenants.where(tenants.c.name == name)).one_or_none()
     return None if row is None else Tenant(*row)
+
+
+def tenant_by_id(conn: sa.Connection, tenant: TenantId) -> Tenant | None:
+    """The tenant of this id."""
+    row = conn.execute(_select_tenants.where(tenants.c.id == tenant)).one_or_none()
+    return None if row is None else Tenant(*row)
+
+
+def suspend(conn: sa.Connection, tenant: TenantId, since: float | None) -> Tenant | None:
+    """Suspend a tenant, or (None) end that; a tenant that is suspended already stays so from the first time."""
+    value = None if since is None else sa.func.coalesce(tenants.c.suspended_at, since)
+    conn.execute(sa.update(tenants).where(tenants.c.id == tenant).values(suspended_at=value))
+    return tenant_by_id(conn, tenant)
 
 
 def create_tenant(conn: sa.Connection, name: str, now: float) -> Tenant:
     """The tenant of this name; it is created if there is none."""
     insert = insert_for(conn.dialect.name)(tenants).values(name=name, created_at=now)
     conn.execute(insert.on_conflict_do_nothing(index_elements=["name"]))
-    return Tenant(*conn.execute(sa.select(tenants).where(tenants.c.name == name)).one())
+    return Tenant(*conn.execute(_select_tenants.where(tenants.c.name == name)).one())
 
 
 def create_default_tenant(conn: sa.Connection) -> None:
-    """Create the tenant that every database has."""
-    conn.execute(sa.insert(tenants).values(id=DEFAULT_TENANT, name=DEFAULT_TENANT_NAME, created_at=0.0))
+    """Create the tenant that every database has. It has the plan with the highest limit."""
+    conn.execute(sa.insert(tenants).values(id=DEFAULT_TENANT, name=DEFAULT_TENANT_NAME, created_at=0.0, plan="ENTERPRISE"))
     if conn.dialect.name == "postgresql":
         conn.exec_driver_sql("SELECT setval(pg_get_serial_sequence('tenants', 'id'), (SELECT max(id) FROM tenants))")
 
@@ -112,7 +133,7 @@ def enable_row_security(conn: sa.Connection) -> None:
     """Create the policies of all tables on Postgres. Safe to repeat."""
     if conn.dialect.name != "postgresql":
         return
-    for table in metadata.sorted_tables:
+    for table in complete_metadata().sorted_tables:
         secure_table(conn, table.name, "id" if table is tenants else "tenant_id", is_shared=table.name in _SHARED_TABLES)
     _grant(conn)
 

@@ -60,8 +60,8 @@ def store_changes(conn: sa.Connection, tenant: TenantId, site: int, changes: Seq
         return
     links_of = [_links_decoder.decode(change.page.links) if change.page.links else [] for change in changes]
     mentioned = {str(change.url) for change in changes}.union(*({link.url for link in page_links} for page_links in links_of))
-    url_ids = _url_ids(conn, tenant, site, mentioned)
-    own_ids = [url_ids[str(change.url)] for change in changes]
+    ids = url_ids(conn, tenant, site, mentioned)
+    own_ids = [ids[str(change.url)] for change in changes]
     current = {row[0]: row[1] for row in select_in_batches(conn, _current_versions, own_ids, tenant=tenant, site=site)}
     replaced = [own in current and not change.is_new_version for own, change in zip(own_ids, changes, strict=True)]
     fresh = iter(next_ids(conn, tenant, page_versions, replaced.count(False)))
@@ -86,7 +86,7 @@ def store_changes(conn: sa.Connection, tenant: TenantId, site: int, changes: Seq
             tenant,
             version,
             at,
-            url_ids[link.url],
+            ids[link.url],
             "nofollow" if link.nofollow else None,
             link.fragment or None,
             link.text.replace("\0", "\ufffd") or None,
@@ -108,7 +108,7 @@ _delete_links = sa.delete(links).where(
 )
 
 
-def _url_ids(conn: sa.Connection, tenant: TenantId, site: int, urls: Iterable[str]) -> dict[str, int]:
+def url_ids(conn: sa.Connection, tenant: TenantId, site: int, urls: Iterable[str]) -> dict[str, int]:
     """The ids of URLs; those that have none get one."""
     by_key = {key_of(url): url for url in urls}
     values = {"tenant": tenant, "site": site}

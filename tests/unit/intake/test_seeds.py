@@ -58,6 +58,10 @@ def test_typed_text_becomes_a_url(typed: str, expected: str) -> None:
         ("mailto:a@example.com", "only http and https"),
         ("javascript:alert(1)", "only http and https"),
         ("http:example.com", "write http://example.com"),
+        ("http//example.com/a", r"did you mean http://example.com/a\?"),
+        ("https/example.com", r"did you mean https://example.com\?"),
+        ("htp://example.com", r"did you mean http://example.com\?"),
+        ("htps://example.com", r"did you mean https://example.com\?"),
         ("https:/example.com/x", "write https://example.com/x"),
         ("http://", "check its host name and port"),
         ("http://[bad", "check its host name and port"),
@@ -72,4 +76,4 @@ def test_an_invalid_seed_gives_a_one_line_error(typed: str, says: str) -> None:
         typed_url(typed)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith(".")
+    assert str(caught.value).endswith((".", "?"))

@@ -136,7 +136,7 @@ function Actions({ summary }: { summary: Summary }) {
           {texts.run.again}
         </Button>
       )}
-      <Menu position="bottom-end">
+      <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
         <Menu.Target>
           <Button variant="default" leftSection={<Download />}>
             {texts.run.exports}

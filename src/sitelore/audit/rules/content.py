@@ -288,7 +288,9 @@ def _needs_javascript(page: AuditPage, limits: Limits) -> Iterator[Hit]:
 def _low_text_share(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     size, text = page.facts.body_bytes, page.facts.text_bytes
     tokens = text // _TOKEN_BYTES
-    if (size >= limits["min_bytes"] and text < limits["min_share"] * size) or tokens > limits["max_tokens"]:
+    is_list = len(page.facts.links) * _WORDS_PER_LINK > page.word_count
+    is_markup = size >= limits["min_bytes"] and text < limits["min_share"] * size and not is_list
+    if is_markup or tokens > limits["max_tokens"]:
         evidence = {"share": round(text / size, 3) if size else 0, "html_bytes": size, "text_tokens": tokens}
         yield Hit({**evidence, "html_tokens": size // _TOKEN_BYTES})
 

@@ -9,7 +9,7 @@ from typing import Any
 from sitelore.audit.graph import GraphLink
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
-from sitelore.audit.site import BROKEN, Site, TargetKind
+from sitelore.audit.site import BROKEN, PageSummary, Site, TargetKind
 from sitelore.model.audit import Severity
 from sitelore.model.frontier import Hop, Source
 from sitelore.model.response import Failure
@@ -145,9 +145,19 @@ def _redirect_chain(site: Site, limits: Limits) -> Iterator[Hit]:
     fix="Let one of the redirects lead to a page.",
 )
 def _redirect_loop(site: Site, _: Limits) -> Iterator[Hit]:
+    entries: dict[str, list[PageSummary]] = {}
     for page in site.pages.values():
-        if page.state is UrlState.FAILED and page.error.startswith(_LOOPS):
-            yield Hit({"error": page.error, "hops": hops(page.chain), **source_list(site.sources(page.url))}, page.url)
+        if page.is_redirect and not _is_loop(page) and (final := site.final(page.url)) is not None and _is_loop(final):
+            entries.setdefault(final.url, []).append(page)
+    for loop in filter(_is_loop, site.pages.values()):
+        # A step in a circle that pages enter elsewhere is the same problem.
+        is_step = loop.url in entries and not site.sources(loop.url)
+        for page in (*([] if is_step else [loop]), *entries.get(loop.url, ())):
+            yield Hit({"error": loop.error, "hops": hops(page.chain), **source_list(site.sources(page.url))}, page.url)
+
+
+def _is_loop(page: PageSummary) -> bool:
+    return page.state is UrlState.FAILED and page.error.startswith(_LOOPS)
 
 
 @TABLE.site(
@@ -163,7 +173,7 @@ def _redirect_to_error(site: Site, _: Limits) -> Iterator[Hit]:
     for page in site.pages.values():
         if page.is_redirect and page.state is not UrlState.FAILED and (final := site.final(page.url)) is not None:
             target = site.target(final.url)
-            if target.kind in BROKEN - {TargetKind.SOFT_404}:
+            if target.kind in BROKEN - {TargetKind.SOFT_404} and not _is_loop(final):
                 evidence = {"hops": hops(page.chain), "final": str(final.url), "status": target.status, "error": target.reason}
                 yield Hit({**evidence, **source_list(site.sources(page.url))}, page.url)
 

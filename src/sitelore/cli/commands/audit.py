@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,18 +23,18 @@ from sitelore.cli.console import (
     visible,
 )
 from sitelore.model.audit import Severity
-from sitelore.model.errors import NoSuchRun, UsageError
+from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun, UsageError
 from sitelore.model.states import ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import AsyncIterator, Collection
 
     from rich.console import Console
 
     from sitelore.app.app import App
-    from sitelore.app.audit import AuditResult
+    from sitelore.app.audit.phase import AuditResult
     from sitelore.audit.findings import RuleCard
-    from sitelore.model.audit import Finding
+    from sitelore.model.audit import Finding, FindingRecord
     from sitelore.model.frontier import Run
 
 _SEARCHED_RUNS = 10_000
@@ -45,17 +46,23 @@ _ID_CHARS = 26
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTICE: "dim"}
 
 
+_Site = Annotated[
+    str | None, typer.Argument(metavar="SITE", help="A site as listed by `sitelore runs`.  [default: the only one]")
+]
+_RunName = Annotated[
+    str | None, typer.Option(metavar="RUN", help="A run id, a prefix of one, or `latest`.  [default: the site's latest]")
+]
+
+
 def audit(
-    site: Annotated[
-        str | None, typer.Argument(metavar="SITE", help="A site as listed by `sitelore runs`.  [default: the only one]")
-    ] = None,
-    run: Annotated[
-        str | None, typer.Option(metavar="RUN", help="A run id, a prefix of one, or `latest`.  [default: the site's latest]")
-    ] = None,
+    site: _Site = None,
+    run: _RunName = None,
     rule: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this rule (or `image-*`), with its fix and every finding.")
     ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Only findings that earlier audits did not have.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show example pages of every rule.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a report as one HTML file.")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write CSV files into this folder.")] = None,
     sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the findings as SARIF 2.1.0.")] = None,
     fail_on: Annotated[
@@ -64,23 +71,51 @@ def audit(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Show what is wrong with a crawled site, without requests."""
-    from sitelore.app.audit_reports import json_report, write_csv_reports
+    """Show what is wrong with a crawled site, without requests. The findings are stored with their life over runs."""
+    from sitelore.app.audit.reports import json_report, write_csv_reports
 
     rules = _selected_rules(rule)
     result = run_async(_audit(data, site, run))
+    records = result.selected(rules, only_new=new)
     if as_json:
-        print_json(json_report(result, rules))
+        print_json(json_report(result, records))
     elif rule:
-        _print_rules(result, rules)
+        _print_rules(result, rules, records)
     else:
-        _print_table(result, data, verbose=verbose)
+        _print_table(result, records, data, verbose=verbose)
     _note_facts(result, data)
+    if html is not None:
+        _write_html(result, html)
     if csv is not None:
-        note(f"{', '.join(write_csv_reports(result, rules, csv))} written to {csv}")
+        note(f"{', '.join(write_csv_reports(result, records, csv))} written to {csv}")
     if sarif is not None:
-        _write_sarif(result, rules, sarif)
-    return 1 if fail_on is not None and _fails(result, rules, fail_on) else 0
+        _write_sarif(result, rules, records, sarif)
+    return 1 if fail_on is not None and _fails(records, fail_on) else 0
+
+
+def insights(site: _Site = None, run: _RunName = None, as_json: AsJson = False, data: Data = DATA) -> int:
+    """Show figures about a crawled site, from its latest audit."""
+    from sitelore.app.audit.insight_text import insight_lines
+
+    audited, figures = run_async(_insights(data, site, run))
+    if not figures:
+        raise NoSuchRun(f"run {audited.id} was not audited yet; run `sitelore audit {audited.site_name}{data_option(data)}`")
+    if as_json:
+        print_json({"run": audited.id, "site": audited.site_name, **figures})
+        return 0
+    console = data_console()
+    console.print(f"{visible(audited.site_name)}  run {audited.id}", markup=False, soft_wrap=True)
+    for name, lines in insight_lines(figures):
+        console.print(f"\n{name}", style="bold")
+        for line in lines:
+            console.print(f"  {visible(line)}", markup=False, soft_wrap=True)
+    return 0
+
+
+async def _insights(data: Path, site: str | None, name: str | None) -> tuple[Run, dict[str, Any]]:
+    async with build_app(data, writing=False) as app:
+        run = await _find_run(app, data, site, name)
+        return run, await app.audits.for_tenant(run.tenant).insights(run.id)
 
 
 def _selected_rules(names: list[str] | None) -> Collection[str]:
@@ -93,26 +128,43 @@ def _selected_rules(names: list[str] | None) -> Collection[str]:
     return {rule_id for rule_id in RULES if not names or any(fnmatchcase(rule_id, name) for name in names)}
 
 
-def _fails(result: AuditResult, rules: Collection[str], limit: Severity) -> bool:
+def _fails(records: list[FindingRecord], limit: Severity) -> bool:
     order = list(Severity)
-    return any(order.index(each.severity) <= order.index(limit) for each in result.findings if each.rule in rules)
+    return any(order.index(each.finding.severity) <= order.index(limit) for each in records)
 
 
 async def _audit(data: Path, site: str | None, run: str | None) -> AuditResult:
-    from sitelore.app.audit import audit_site
+    from sitelore.app.audit.phase import audit_run
+    from sitelore.app.audit.site_audit import AuditProgress
     from sitelore.cli.progress import show_progress
-    from sitelore.crawl.context import Progress
 
-    async with build_app(data, writing=False) as app:
+    async with _open(data) as (app, is_writable):
         audited = await _find_run(app, data, site, run)
-        progress = Progress(max_pages=(await app.ledger.counts(audited.id)).pages)
+        progress = AuditProgress(max_pages=(await app.ledger.counts(audited.id)).pages)
         async with show_progress(progress):
-            return await audit_site(app, audited, progress=progress)
+            return await audit_run(app, audited, progress=progress, store=is_writable)
+
+
+@asynccontextmanager
+async def _open(data: Path) -> AsyncIterator[tuple[App, bool]]:
+    """The application, and whether it can store something: not while another process writes to a data directory."""
+    async with AsyncExitStack() as opened:
+        app = await opened.enter_async_context(build_app(data, writing=False))
+        if app.is_shared:
+            yield app, True
+            return
+        try:
+            app = await opened.enter_async_context(build_app(data, writing=True))
+        except (DataDirBusy, DiskFull) as problem:
+            note(f"the findings are not stored: {problem}")
+            yield app, False
+            return
+        yield app, True
 
 
 async def _find_run(app: App, data: Path, site: str | None, name: str | None) -> Run:
     """The named run, or the latest ended run of the site that crawled all of it."""
-    from sitelore.app.audit import is_partial
+    from sitelore.app.audit.site_audit import is_partial
 
     if name is not None:
         run = await find_run(app, data, name)
@@ -140,13 +192,16 @@ async def _find_run(app: App, data: Path, site: str | None, name: str | None) ->
 # Output
 
 
-def _print_table(result: AuditResult, data: Path, *, verbose: bool) -> None:
+def _print_table(result: AuditResult, records: list[FindingRecord], data: Path, *, verbose: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from sitelore.audit.findings import rule_cards
+
     console = data_console()
-    _print_headline(console, result)
-    for number, card in enumerate(result.cards):
+    cards = rule_cards(result.site, records)
+    _print_headline(console, result, records, len(cards))
+    for number, card in enumerate(cards):
         table = Table.grid(padding=(0, 1, 0, 0))
         table.add_column(width=len(Severity.WARNING.value), no_wrap=True)
         table.add_column(width=6, justify="right", no_wrap=True)
@@ -157,18 +212,18 @@ def _print_table(result: AuditResult, data: Path, *, verbose: bool) -> None:
         console.print(table)
         if verbose or number < _CARDS_WITH_EXAMPLES:
             _print_examples(console, card, _VERBOSE_EXAMPLES if verbose else _EXAMPLES)
-    if result.cards:
-        example = result.cards[0].rule.id
+    if cards:
+        example = cards[0].rule.id
         command = f"sitelore audit {result.run.site_name} --rule {example}{data_option(data)}"
         console.print("\nThe fix and every finding of a rule:", style="dim")
         console.print(f"  {command}", markup=False, soft_wrap=True)
 
 
-def _print_headline(console: Console, result: AuditResult) -> None:
+def _print_headline(console: Console, result: AuditResult, records: list[FindingRecord], rules: int) -> None:
     from rich.text import Text
 
     score, run = result.score, result.run
-    counts = {severity: sum(each.severity is severity for each in result.findings) for severity in Severity}
+    counts = {severity: sum(each.finding.severity is severity for each in records) for severity in Severity}
     console.print(Text.assemble((visible(run.site_name), "bold"), "  ", (f"run {run.id}", "dim")), soft_wrap=True)
     if score.percent is None:
         console.print("no score: no page that search engines may list was read")
@@ -178,7 +233,10 @@ def _print_headline(console: Console, result: AuditResult) -> None:
             f"score {_percent(score.percent)} ({score.band}): {score.clean:,} of {pages} without an error", markup=False
         )
     total = ", ".join(counted(number, severity.value) for severity, number in counts.items())
-    console.print(f"{total} by {counted(len(result.cards), 'rule')}", markup=False)
+    console.print(f"{total} by {counted(rules, 'rule')}", markup=False)
+    if result.stored is not None:
+        changes = result.stored.counts
+        console.print(f"{changes.opened:,} new, {changes.resolved:,} resolved, {changes.ignored:,} ignored", markup=False)
     if not result.site.is_complete:
         console.print("the run did not read the whole site: rules about links between pages see a part of it")
     console.print()
@@ -208,13 +266,14 @@ def _print_indented(console: Console, line: str, width: int = 9) -> None:
     console.print(" " * width + visible(line), style="dim", markup=False, soft_wrap=True)
 
 
-def _print_rules(result: AuditResult, rules: Collection[str]) -> None:
+def _print_rules(result: AuditResult, rules: Collection[str], records: list[FindingRecord]) -> None:
     from rich.text import Text
 
     from sitelore.audit.catalogue import RULES
+    from sitelore.audit.findings import rule_cards
 
     console = data_console()
-    cards = {card.rule.id: card for card in result.cards}
+    cards = {card.rule.id: card for card in rule_cards(result.site, records)}
     for rule_id in (rule_id for rule_id in RULES if rule_id in rules):
         rule, card = RULES[rule_id], cards.get(rule_id)
         severity = card.severity if card is not None else rule.severity
@@ -223,13 +282,13 @@ def _print_rules(result: AuditResult, rules: Collection[str]) -> None:
         for text in (rule.title, rule.explanation, f"Fix: {rule.fix}"):
             console.print(f"{text}", markup=False)
         console.print()
-        for finding in result.findings:
-            if finding.rule == rule_id:
-                _print_finding(console, finding)
+        for record in records:
+            if record.finding.rule == rule_id:
+                _print_finding(console, record.finding)
 
 
 def _print_finding(console: Console, finding: Finding) -> None:
-    from sitelore.app.audit_reports import evidence_lines
+    from sitelore.app.audit.reports import evidence_lines
 
     console.print(visible(finding.url), markup=False, soft_wrap=True)
     for line in evidence_lines(finding):
@@ -239,22 +298,33 @@ def _print_finding(console: Console, finding: Finding) -> None:
 
 def _note_facts(result: AuditResult, data: Path) -> None:
     """Say where audit facts were missing, and which command stores them."""
-    if result.facts_extracted:
+    if result.audit.facts_extracted:
         command = f"`sitelore reprocess {result.run.id}{data_option(data)}`"
-        pages = counted(result.facts_extracted, "page")
+        pages = counted(result.audit.facts_extracted, "page")
         note(f"audit facts of {pages} are not stored: extracted from snapshots this time; to store them: {command}")
-    if result.without_facts:
-        note(f"{counted(result.without_facts, 'page')} without audit facts and snapshot: most rules could not check them")
+    if result.audit.without_facts:
+        note(f"{counted(result.audit.without_facts, 'page')} without audit facts and snapshot: most rules could not check them")
 
 
-def _write_sarif(result: AuditResult, rules: Collection[str], path: Path) -> None:
+def _write_html(result: AuditResult, path: Path) -> None:
+    from sitelore.app.audit.html_report import html_report
+    from sitelore.export.files import atomic_file
+
+    with atomic_file(path) as sink:
+        sink.write(html_report(result).encode("utf-8", "replace"))
+    note(f"{path} written")
+
+
+def _write_sarif(result: AuditResult, rules: Collection[str], records: list[FindingRecord], path: Path) -> None:
     from importlib.metadata import version
 
     import msgspec
 
-    from sitelore.app.audit_reports import sarif_log
+    from sitelore.app.audit.reports import sarif_log
     from sitelore.export.files import atomic_file
 
     with atomic_file(path) as sink:
-        sink.write(msgspec.json.format(msgspec.json.encode(sarif_log(result, rules, version("sitelore")), enc_hook=str)))
+        sink.write(
+            msgspec.json.format(msgspec.json.encode(sarif_log(result, rules, records, version("sitelore")), enc_hook=str))
+        )
     note(f"{path} written")

@@ -64,6 +64,10 @@ _INTERRUPTED_EXPORT_S = 10.0
 finishing the requests in flight takes up to 20 s of them."""
 
 
+# Headings of the options in `sitelore crawl --help`.
+_WHAT, _EXTRACTION, _POLITENESS, _ACCESS = "What to crawl", "What to extract", "Politeness and speed", "Access to the site"
+_FILES = "Output"
+
 DATABASE = "db"
 _OUTPUTS = [DATABASE, MARKDOWN, *FORMATS]
 
@@ -73,12 +77,16 @@ Outputs = Annotated[
         parser=one_of(_OUTPUTS),
         metavar="|".join(_OUTPUTS),
         help="Files to write besides the database; db writes none. Repeatable.  [default: md]",
+        rich_help_panel=_FILES,
     ),
 ]
 AccessFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="TOML or JSON file with credentials by origin; mode 600.")
+    Path | None,
+    typer.Option(metavar="FILE", help="TOML or JSON file with credentials by origin; mode 600.", rich_help_panel=_ACCESS),
 ]
-OutputFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for files.  [default: DATA/pages]")]
+OutputFolder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Directory for files.  [default: DATA/pages]", rich_help_panel=_FILES)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,7 @@ class CrawlOptions:
     rendering: Rendering = field(default_factory=Rendering)
     documents: bool = True
     audit_facts: bool = False
+    audit: bool = False
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
     personal_ids: tuple[str, ...] = ()
     delay_s: float | None = None
@@ -127,120 +136,208 @@ def crawl(
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", help="Seed URLs.", show_default=False)] = None,
     sitemap: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="Crawl the URLs of this sitemap; without a URL argument, only those. Repeatable."),
+        typer.Option(
+            metavar="URL",
+            help="Crawl the URLs of this sitemap; without a URL argument, only those. Repeatable.",
+            rich_help_panel=_WHAT,
+        ),
     ] = None,
-    domain_config: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON or YAML file with rules per domain.")] = None,
+    domain_config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="JSON or YAML file with rules per domain.", rich_help_panel=_WHAT)
+    ] = None,
     output: Outputs = None,
     out: OutputFolder = None,
     links: Links = LinkStyle.ABSOLUTE,
     max_pages: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop after N pages; aliases and errors do not count.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Stop after N pages; aliases and errors do not count.", rich_help_panel=_WHAT),
     ] = None,
-    max_depth: Annotated[int | None, typer.Option(min=0, metavar="N", help="Follow links up to N steps from a seed.")] = None,
+    max_depth: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Follow links up to N steps from a seed.", rich_help_panel=_WHAT)
+    ] = None,
     scope: Annotated[
         Scope,
         typer.Option(
             help="URLs to follow: same host (with or without www), same origin, same domain with all subdomains, "
-            "or prefix (below the path of a seed)."
+            "or prefix (below the path of a seed).",
+            rich_help_panel=_WHAT,
         ),
     ] = Scope.HOST,
-    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Follow only matching URLs. Repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Skip matching URLs. Repeatable.")] = None,
+    include: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Follow only matching URLs. Repeatable.", rich_help_panel=_WHAT)
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Skip matching URLs. Repeatable.", rich_help_panel=_WHAT)
+    ] = None,
     read: Annotated[
         ReadMode,
         typer.Option(
             help="What to extract: full, or content (no structured data, forms or media; "
-            "`sitelore reprocess --read full` adds them later)."
+            "`sitelore reprocess --read full` adds them later).",
+            rich_help_panel=_EXTRACTION,
         ),
     ] = ReadMode.FULL,
     render: Annotated[
         RenderMode,
-        typer.Option(help="Render pages in a browser: auto (only pages that are empty without scripts), never, or always."),
+        typer.Option(
+            help="Render pages in a browser: auto (only pages that are empty without scripts), never, or always.",
+            rich_help_panel=_EXTRACTION,
+        ),
     ] = RenderMode.AUTO,
     expand_frames: Annotated[
-        bool, typer.Option("--expand-frames", help="In a browser: include the content of frames.")
+        bool, typer.Option("--expand-frames", help="In a browser: include the content of frames.", rich_help_panel=_EXTRACTION)
     ] = False,
-    screenshots: Annotated[bool, typer.Option("--screenshots", help="In a browser: keep a screenshot of every page.")] = False,
-    documents: Annotated[bool, typer.Option("--documents/--no-documents", help="Extract PDF and office files.")] = True,
+    screenshots: Annotated[
+        bool, typer.Option("--screenshots", help="In a browser: keep a screenshot of every page.", rich_help_panel=_EXTRACTION)
+    ] = False,
+    documents: Annotated[
+        bool, typer.Option("--documents/--no-documents", help="Extract PDF and office files.", rich_help_panel=_EXTRACTION)
+    ] = True,
     audit_facts: Annotated[
-        bool, typer.Option("--audit-facts", help="Store facts about the markup of pages for audits.")
+        bool,
+        typer.Option("--audit-facts", help="Store facts about the markup of pages for audits.", rich_help_panel=_EXTRACTION),
     ] = False,
+    audit: Annotated[bool, typer.Option("--audit", help="Audit the site when it is crawled.")] = False,
     personal: Annotated[
         PersonalPolicy,
         typer.Option(
             help="Mask e-mail addresses, phone numbers, card numbers and IBANs: off, chunks (in search results and "
-            "logs), or everywhere. Contact pages keep theirs."
+            "logs), or everywhere. Contact pages keep theirs.",
+            rich_help_panel=_EXTRACTION,
         ),
     ] = PersonalPolicy.CHUNKS,
     personal_id: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND", help="National id to mask as well: us-ssn, de-tax-id, fr-nir, … Repeatable."),
+        typer.Option(
+            metavar="KIND",
+            help="National id to mask as well: us-ssn, de-tax-id, fr-nir, … Repeatable.",
+            rich_help_panel=_EXTRACTION,
+        ),
     ] = None,
     delay: Annotated[
         float | None,
-        typer.Option(min=0, max=3600, metavar="S", help="Seconds between requests to a host.  [default: adapts to the host]"),
+        typer.Option(
+            min=0,
+            max=3600,
+            metavar="S",
+            help="Seconds between requests to a host.  [default: adapts to the host]",
+            rich_help_panel=_POLITENESS,
+        ),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")] = 8,
+    concurrency: Annotated[
+        int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.", rich_help_panel=_POLITENESS)
+    ] = 8,
     prefetch: Annotated[
         Prefetch,
         typer.Option(
-            help="Fetch pages ahead while slow ones are awaited: on, certain (with --max-pages: never a page too many), or off."
+            help="Fetch pages ahead while slow ones are awaited: on, certain (with --max-pages: never a page too many), "
+            "or off.",
+            rich_help_panel=_POLITENESS,
         ),
     ] = Prefetch.ON,
     user_agent: Annotated[
         str | None,
-        typer.Option(metavar="UA", help="User-Agent header. robots.txt is still matched for Sitelore."),
+        typer.Option(
+            metavar="UA", help="User-Agent header. robots.txt is still matched for Sitelore.", rich_help_panel=_POLITENESS
+        ),
     ] = None,
     accept_language: Annotated[
-        str | None, typer.Option(metavar="LANGUAGES", help="Accept-Language header, sent to every host: 'de, en;q=0.5'.")
+        str | None,
+        typer.Option(
+            metavar="LANGUAGES", help="Accept-Language header, sent to every host: 'de, en;q=0.5'.", rich_help_panel=_ACCESS
+        ),
     ] = None,
     header: Annotated[
         list[str] | None,
-        typer.Option(metavar="'NAME: VALUE'", help="Header for the site (the origins of the seed URLs). Repeatable."),
+        typer.Option(
+            metavar="'NAME: VALUE'",
+            help="Header for the site (the origins of the seed URLs). Repeatable.",
+            rich_help_panel=_ACCESS,
+        ),
     ] = None,
-    cookie: Annotated[str | None, typer.Option(metavar="'A=B; C=D'", help="Cookies for the site.")] = None,
-    cookies: Annotated[Path | None, typer.Option(metavar="FILE", help="Cookies for the site, in Netscape format.")] = None,
+    cookie: Annotated[
+        str | None, typer.Option(metavar="'A=B; C=D'", help="Cookies for the site.", rich_help_panel=_ACCESS)
+    ] = None,
+    cookies: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Cookies for the site, in Netscape format.", rich_help_panel=_ACCESS)
+    ] = None,
     storage_state: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Cookies and local storage for the site, as Playwright saves them.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Cookies and local storage for the site, as Playwright saves them.", rich_help_panel=_ACCESS
+        ),
     ] = None,
-    auth: Annotated[str | None, typer.Option(metavar="USER:PASSWORD", help="Basic auth for the site.")] = None,
-    bearer: Annotated[str | None, typer.Option(metavar="TOKEN", help="Bearer token for the site.")] = None,
+    auth: Annotated[
+        str | None, typer.Option(metavar="USER:PASSWORD", help="Basic auth for the site.", rich_help_panel=_ACCESS)
+    ] = None,
+    bearer: Annotated[
+        str | None, typer.Option(metavar="TOKEN", help="Bearer token for the site.", rich_help_panel=_ACCESS)
+    ] = None,
     client_cert: Annotated[
-        str | None, typer.Option(metavar="FILE[:KEYFILE]", help="Client certificate for the site, in PEM format.")
+        str | None,
+        typer.Option(metavar="FILE[:KEYFILE]", help="Client certificate for the site, in PEM format.", rich_help_panel=_ACCESS),
     ] = None,
     ca_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Certificates (PEM) to trust besides those of the system.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Certificates (PEM) to trust besides those of the system.", rich_help_panel=_ACCESS),
     ] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Do not verify certificates. Dangerous.")] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Do not verify certificates. Dangerous.", rich_help_panel=_ACCESS)
+    ] = False,
     proxy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="URL",
             help="Proxy: [http|https|socks5|socks5h]://[USER:PASSWORD@]HOST:PORT. Several are used in rotation. Repeatable.",
+            rich_help_panel=_ACCESS,
         ),
     ] = None,
     access: AccessFile = None,
-    ttl: Annotated[str | None, typer.Option(metavar="AGE", help="Skip pages fetched less than this ago: 30m, 24h, 7d.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Fetch every page again, even if it is unchanged.")] = False,
+    ttl: Annotated[
+        str | None,
+        typer.Option(metavar="AGE", help="Skip pages fetched less than this ago: 30m, 24h, 7d.", rich_help_panel=_WHAT),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fetch every page again, even if it is unchanged.", rich_help_panel=_WHAT)
+    ] = False,
     time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stop after this time (90s, 30m, 2h) with exit code 15; resumable.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Stop after this time (90s, 30m, 2h) with exit code 15; resumable.", rich_help_panel=_WHAT
+        ),
     ] = None,
     allow_private: Annotated[
         list[str] | None,
         typer.Option(
             metavar="HOST|CIDR|any",
             help="Private addresses that links and redirects may reach. Seed URLs are always allowed. Repeatable.",
+            rich_help_panel=_POLITENESS,
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.", rich_help_panel=_WHAT)
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be crawled; fetches only robots.txt and sitemaps.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Show what would be crawled; fetches only robots.txt and sitemaps.", rich_help_panel=_WHAT
+        ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Log to stderr; show extraction strategies and failures.")] = False,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Crawl a site into Markdown files and a database."""
+    """Crawl a site into Markdown files and a database.
+
+    \b
+    sitelore crawl https://example.com --max-pages 50
+    sitelore crawl https://example.com/docs/ --scope prefix --output jsonl
+    sitelore crawl https://example.com --include '*/blog/*' --exclude '*.pdf'
+    sitelore crawl --sitemap https://example.com/sitemap.xml --ttl 24h
+
+    A GLOB is the beginning of a path (/docs/), or a pattern in which * matches any characters (/blog/*/2026, *.pdf). With
+    :// in it, it is compared with the whole URL. --exclude wins over --include.
+    """  # noqa: D301 click keeps the line breaks of a paragraph that begins with a backspace
     if debug:
         log_everything(personal)
     options = CrawlOptions(
@@ -256,6 +353,7 @@ def crawl(
         rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
         documents=documents,
         audit_facts=audit_facts,
+        audit=audit,
         personal=personal,
         personal_ids=tuple(personal_id or ()),
         delay_s=delay,
@@ -349,6 +447,7 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
         rendering=options.rendering,
         documents=options.documents,
         audit_facts=options.audit_facts,
+        audit=options.audit,
         personal=options.personal,
         personal_ids=_personal_ids(options.personal_ids),
         identity=next((rules.identity for rules in overrides if rules.identity != Identity()), Identity()),
@@ -431,8 +530,10 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
     import time
 
     from sitelore.app.access import check_access
+    from sitelore.app.explain import unmatched_includes
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
+    from sitelore.export.formats import recorded_formats
     from sitelore.model.rendering import RenderReason
 
     async with build_app(output.data, writing=True) as plain_app:
@@ -441,6 +542,7 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
         enable_garbage_collection()
         run = await choose_run(app)
         pages_before = (await app.ledger.counts(run.id)).pages if run.started_at else 0
+        output = replace(output, outputs=output.outputs | recorded_formats(output.out, run.site_name))
         progress, began = Progress(), time.monotonic()
         early = _incremental_export(app, run, output)
         run, stopped = await _work(app, run, progress, early)
@@ -453,13 +555,34 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
         if missing := summary.counts.rendering.get(RenderReason.NO_BROWSER):
             need = "needs" if missing == 1 else "need"
             note(f"note: {counted(missing, 'page')} {need} a browser, but none is available; see `sitelore doctor`")
+        for pattern in await unmatched_includes(app.ledger, run):
+            note(f"note: no URL matches --include {pattern!r}")
         if output.debug:
             for line in await debug_lines(app, run):
                 note(line)
+        await _audit(app, run, output)
         if stopped is not None:
             _show_how_to_resume(stopped, summary, output)
             return stopped.exit_code
         return await _exit_code(app, run, summary)
+
+
+async def _audit(app: App, run: Run, output: OutputOptions) -> None:
+    """Audit a completed run whose settings ask for it. Where servers share the work, one of them may do it."""
+    from sitelore.model.states import RunState
+
+    if run.state is not RunState.COMPLETED or not run.settings.audit:
+        return
+    from sitelore.app.audit.phase import audit_run
+    from sitelore.app.audit.site_audit import AuditProgress
+    from sitelore.cli.progress import show_progress
+
+    progress = AuditProgress(max_pages=(await app.ledger.counts(run.id)).pages)
+    async with show_progress(progress):
+        result = await audit_run(app, run, progress=progress)
+    score = "" if result.score.percent is None else f"score {result.score.percent:.0f} %, "
+    command = f"sitelore audit {run.site_name}{data_option(output.data)}"
+    note(f"audit: {score}{counted(len(result.findings), 'finding')}; `{command}` shows them")
 
 
 def _incremental_export(app: App, run: Run, output: OutputOptions) -> IncrementalExport:
@@ -476,12 +599,15 @@ async def _export(
     """Write the files of the run. After Ctrl-C it must not take long: then those that were written meanwhile stay."""
     import asyncio
 
-    from sitelore.export.formats import ExportSource, write_exports
+    from sitelore.export.formats import URL_LISTS, ExportSource, write_exports
+    from sitelore.model.states import RunState
 
     source = ExportSource(run, app.ledger, app.blobs, links=output.links)
+    # Files of pages that an earlier crawl wrote are better than empty ones when the site cannot be reached.
+    names = output.outputs & URL_LISTS if run.state is RunState.FAILED else output.outputs
     try:
         async with asyncio.timeout(_INTERRUPTED_EXPORT_S if isinstance(stopped, Interrupted) else None):
-            return await write_exports(source, output.out, output.outputs)
+            return await write_exports(source, output.out, names)
     except TimeoutError:
         note(f"note: not all files are complete; `sitelore export{data_option(output.data)}` writes them")
         return early.files
@@ -492,14 +618,29 @@ async def _exit_code(app: App, run: Run, summary: Summary) -> int:
     from sitelore.model.states import RunState
 
     if run.state is RunState.FAILED:
-        note(f"sitelore: run {run.id} failed: {run.error or 'no reason was recorded'}")
+        note(f"sitelore: the crawl failed: {run.error.rstrip('.') or 'no reason was recorded'}{await _similar_host(app, run)}")
         return 1
     if not summary.counts.pages:
-        from sitelore.app.explain import seed_problems
+        from sitelore.crawl.maintenance import seed_problems
 
-        note(f"sitelore: no page was kept: {await seed_problems(app.ledger, run)}")
+        note(f"sitelore: no page was kept: {await seed_problems(app.ledger, run.id)}")
         return 1
     return 0
+
+
+async def _similar_host(app: App, run: Run) -> str:
+    """A suggestion for a host name that does not resolve: a site that was crawled before, or the name with `.com`."""
+    from difflib import get_close_matches
+
+    from sitelore.model.response import Failure
+    from sitelore.model.url import Url
+
+    if f"{Failure.DNS}:" not in run.error or not run.settings.seeds:
+        return ""
+    host = Url.trusted(run.settings.seeds[0]).host
+    sites = {other.site_name for other in await app.ledger.runs() if other.site_name != run.site_name}
+    similar = get_close_matches(host, sorted(sites), 1) or ([] if "." in host else [f"{host}.com"])
+    return f"; did you mean {similar[0]}?" if similar else ""
 
 
 async def _new_or_resumed_run(app: App, settings: CrawlSettings, output: OutputOptions) -> Run:

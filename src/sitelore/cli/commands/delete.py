@@ -112,7 +112,7 @@ async def _select(app: App, data: Path, request: _Request) -> _Selection:
         return _Selection(_inactive(runs), site, request.site)
     if request.older_than_s is not None:
         return _Selection(await app.ledger.runs_to_expire(app.clock() - request.older_than_s))
-    return _Selection(_inactive([await find_run(app, data, name) for name in request.runs]))
+    return _Selection(_inactive([await find_run(app, data, name, sites=False) for name in request.runs]))
 
 
 async def _select_tenant(app: App, data: Path, name: str) -> _Selection:

@@ -10,7 +10,7 @@ import typer
 
 from sitelore.app.wiring import build_app
 from sitelore.cli.commands.extract import document_fields, open_extraction_pool, read_input
-from sitelore.cli.commands.runs import find_run
+from sitelore.cli.commands.runs import LATEST, find_run_of_url
 from sitelore.cli.console import DATA, AsJson, Data, InRun, counted, data_console, note, print_json, run_async, visible
 from sitelore.model.errors import BadUrl, NoSuchRun, UsageError
 from sitelore.model.states import UrlState
@@ -114,12 +114,12 @@ async def _inspect_url(data: Path, target: _Target, overrides: tuple[Overrides, 
         raise UsageError(f"{target.name!r} is neither an existing file nor a valid URL") from None
     try:
         async with build_app(data, writing=False) as app:
-            run = await find_run(app, data, target.run)
+            run = await find_run_of_url(app, data, target.run, url)
             row = await _row(app, run, url)
             if row is not None:
                 return await _inspect_row(app, run, row, overrides)
     except NoSuchRun:
-        if target.run != "latest":
+        if target.run != LATEST:
             raise
     note(f"{url} is not in {data}: fetching it now, without storing it")
     credentials = typed_credentials(target.name)
@@ -299,12 +299,11 @@ def explain(
 
 
 async def _explain(data: Path, text: str, run: str) -> Explanation:
-    from sitelore.cli.commands.runs import find_run
     from sitelore.intake.seeds import typed_url
 
     url = typed_url(text)
     async with build_app(data, writing=False) as app:
-        return await app.explain(url, await find_run(app, data, run))
+        return await app.explain(url, await find_run_of_url(app, data, run, url))
 
 
 def gates_table(explanation: Explanation) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from sitelore.app.app import App
+    from sitelore.app.settings import OperatorSettings
     from sitelore.serve.context import ApiSettings
     from sitelore.serve.mcp.backend import AppBackend
     from sitelore.serve.mcp.transports import McpApp
@@ -38,18 +40,17 @@ def mcp(
     from sitelore.app.logs import log_as_json
     from sitelore.app.settings import operator_settings
     from sitelore.fetch.guard import AddressGuard
-    from sitelore.serve.context import ApiSettings
+    from sitelore.serve.context import api_settings
 
     require_extra("mcp", "the MCP server")
     operator = operator_settings()
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
-    listening = _listening_socket(http, with_tokens=bool(operator.tokens)) if http is not None else None
+    listening = None if http is None else _listening_socket(http, operator, data)
     log_as_json(logging.DEBUG if debug else logging.INFO if listening else logging.WARNING)
     if listening is None:
         run_async(_serve_stdio(data, allow_crawl=allow_crawl))
     else:
-        settings = ApiSettings(tokens=operator.tokens, allow_private=operator.allow_private)
-        run_async(_serve_http(data, listening, settings, allow_crawl=allow_crawl))
+        run_async(_serve_http(data, listening, api_settings(operator), allow_crawl=allow_crawl))
     return 0
 
 
@@ -74,6 +75,7 @@ def mcp_endpoint(app: App) -> McpApp | None:
 async def _serve_http(data: Path, listening: socket, settings: ApiSettings, *, allow_crawl: bool) -> None:
     import asyncio
 
+    from sitelore.serve.context import AccessControl, context_of
     from sitelore.serve.mcp.transports import McpApp
     from sitelore.serve.server import serve_mcp
 
@@ -85,7 +87,10 @@ async def _serve_http(data: Path, listening: socket, settings: ApiSettings, *, a
             async def background(stop: asyncio.Event) -> None:
                 await _work_in_background(app, stop, is_current, allow_crawl=allow_crawl)
 
-            await serve_mcp(McpApp(mcp_backend(app, is_current), may_crawl=allow_crawl), settings, listening, background)
+            access = AccessControl(
+                context_of(app), replace(settings, has_stored_tokens=await app.accounts.directory.has_tokens())
+            )
+            await serve_mcp(McpApp(mcp_backend(app, is_current), may_crawl=allow_crawl), access, listening, background)
 
 
 async def _serve_stdio(data: Path, *, allow_crawl: bool) -> None:
@@ -139,10 +144,12 @@ async def _update_index(app: App, is_current: asyncio.Event) -> None:
         is_current.set()
 
 
-def _listening_socket(http: str, *, with_tokens: bool) -> socket:
+def _listening_socket(http: str, operator: OperatorSettings, data: Path) -> socket:
+    from sitelore.cli.commands.serve import needs_token
     from sitelore.serve.server import listening_socket
 
     host, _, port = http.rpartition(":")
     if not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
         raise UsageError(f"--http: invalid address {http!r} (use HOST:PORT, such as 127.0.0.1:8090)")
-    return listening_socket(host or "127.0.0.1", int(port), with_tokens=with_tokens)
+    host = host or "127.0.0.1"
+    return listening_socket(host, int(port), with_tokens=needs_token(operator, host, data))

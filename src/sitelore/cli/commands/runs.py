@@ -25,19 +25,19 @@ from sitelore.cli.console import (
     visible,
 )
 from sitelore.export.formats import FORMATS, MARKDOWN
-from sitelore.model.errors import NoSuchRun
+from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.settings import LinkStyle
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from sitelore.app.app import App
     from sitelore.export.compare import Difference
-    from sitelore.export.rows import Row
     from sitelore.model.frontier import Run, RunCounts
     from sitelore.model.ids import RunId
+    from sitelore.model.url import Url
 
+LATEST = "latest"
 _SEARCHED_RUNS = 1000
+_SHOWN_SITES = 3
 _SHOWN_ID_CHARS = 13
 _SHOWN_CHARS = 160
 _FORMATS = [*FORMATS, MARKDOWN]
@@ -107,23 +107,42 @@ def compare(
     return run_async(_compare(data, before, after, as_json=as_json))
 
 
-async def find_run(app: App, data: Path, name: str) -> Run:
-    """The run with this id or unique prefix of an id, or the latest."""
+async def find_run(app: App, data: Path, name: str, *, sites: bool = True) -> Run:
+    """The run with this id or unique prefix of an id, or the latest; with `sites`, also the latest of the site of this name."""
     from sitelore.model.ids import RunId
 
-    if name != "latest" and (run := await app.ledger.run(RunId(name))) is not None:
+    if name != LATEST and (run := await app.ledger.run(RunId(name))) is not None:
         return run
-    known = await app.ledger.runs(1 if name == "latest" else _SEARCHED_RUNS)
-    matching = known if name == "latest" else [run for run in known if name and run.id.startswith(name)]
+    known = await app.ledger.runs(_SEARCHED_RUNS)
+    if name == LATEST:
+        return _latest_run(known, data, explain=sites)
+    matching = [run for run in known if name and run.id.startswith(name)]
     if len(matching) > 1:
         raise NoSuchRun(f"{len(matching)} runs in {data} start with {name!r}; give more characters of the id")
+    if sites and not matching:
+        matching = [run for run in known if run.site_name == name][:1]
     if not matching:
-        raise NoSuchRun(
-            f"no run in {data} yet"
-            if name == "latest"
-            else f"no run {name!r} in {data}; see `sitelore runs{data_option(data)}`"
-        )
+        raise NoSuchRun(f"no run{' or site' if sites else ''} {name!r} in {data}; see `sitelore runs{data_option(data)}`")
     return matching[0]
+
+
+def _latest_run(known: list[Run], data: Path, *, explain: bool) -> Run:
+    """The newest of these runs. With `explain`, a note says of which site it is where several are known."""
+    if not known:
+        raise NoSuchRun(f"no run in {data} yet")
+    others = sorted({run.site_name for run in known} - {known[0].site_name})
+    if others and explain:
+        names = ", ".join(others[:_SHOWN_SITES]) + (", …" if len(others) > _SHOWN_SITES else "")
+        note(f"note: the latest run is of {known[0].site_name}; for another site, give its name instead of latest: {names}")
+    return known[0]
+
+
+async def find_run_of_url(app: App, data: Path, name: str, url: Url) -> Run:
+    """The run with this name; for `latest`, the latest run that knows the URL."""
+    from sitelore.app.explain import run_that_knows
+
+    run = await run_that_knows(url, app.ledger) if name == LATEST else None
+    return run or await find_run(app, data, name)
 
 
 async def _list_runs(data: Path) -> list[tuple[Run, RunCounts]]:
@@ -204,7 +223,7 @@ async def _export_run(data: Path, name: str, form: str, out: Path | None, *, who
 async def _compare(data: Path, before: str, after: str, *, as_json: bool) -> int:
     from contextlib import AsyncExitStack
 
-    from sitelore.export.compare import Change, differences
+    from sitelore.export.compare import Change, differences, rows_of_file, rows_of_run
 
     for name in (before, after):
         if not _is_file(name) and ("/" in name or name.endswith((".json", ".csv", ".jsonl"))):
@@ -212,10 +231,20 @@ async def _compare(data: Path, before: str, after: str, *, as_json: bool) -> int
     listed: list[dict[str, object]] = []
     totals = dict.fromkeys(Change, 0)
     async with AsyncExitStack() as opened:
-        app = None
-        if not (_is_file(before) and _is_file(after)):
-            app = await opened.enter_async_context(build_app(data, writing=False))
-        async for difference in differences(await _rows(app, data, before), await _rows(app, data, after)):
+        rows = []
+        runs: list[Run] = []
+        for name in (before, after):
+            if _is_file(name):
+                rows.append(rows_of_file(Path(name)))
+                continue
+            if not runs:
+                app = await opened.enter_async_context(build_app(data, writing=False))
+            runs.append(await find_run(app, data, name))
+            rows.append(rows_of_run(app.ledger.rows(runs[-1].id)))
+        if len({run.site for run in runs}) > 1:
+            names = " and ".join(run.site_name for run in runs)
+            raise UsageError(f"the runs are of different sites, {names}; compare two runs of one site")
+        async for difference in differences(*rows):
             totals[difference.change] += 1
             if as_json:
                 changed = {field: [old, new] for field, old, new in difference.fields}
@@ -231,16 +260,6 @@ async def _compare(data: Path, before: str, after: str, *, as_json: bool) -> int
 
 def _is_file(name: str) -> bool:
     return Path(name).is_file()
-
-
-async def _rows(app: App | None, data: Path, name: str) -> AsyncIterator[Row]:
-    from sitelore.export.compare import rows_of_file, rows_of_run
-
-    if _is_file(name):
-        return rows_of_file(Path(name))
-    assert app is not None  # built when one of the two is not a file
-    run = await find_run(app, data, name)
-    return rows_of_run(app.ledger.rows(run.id))
 
 
 def _print_difference(difference: Difference) -> None:

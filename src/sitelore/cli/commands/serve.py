@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +12,7 @@ import typer
 
 from sitelore.app.wiring import build_app
 from sitelore.cli.console import DATA, Data, enable_garbage_collection, run_async
-from sitelore.model.errors import UsageError
+from sitelore.model.errors import NoSuchRun, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +29,7 @@ _MAX_SHUTDOWN_S = 29.0
 
 def serve(
     host: Annotated[
-        str, typer.Option(metavar="HOST", help="Address to listen on; without SITELORE_TOKENS only loopback.")
+        str, typer.Option(metavar="HOST", help="Address to listen on; without tokens only loopback.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="Port; 0 takes a free one.")] = 8080,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
@@ -42,57 +44,64 @@ def serve(
     from sitelore.app.settings import operator_settings
     from sitelore.extras import require_extra
     from sitelore.fetch.guard import AddressGuard
+    from sitelore.serve.context import api_settings
     from sitelore.serve.server import listening_socket
 
     require_extra("search", "the HTTP API")
     operator = operator_settings()
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
     check_access(operator.access)
-    listening = listening_socket(host, port, with_tokens=bool(operator.tokens))
+    settings = api_settings(operator)
+    listening = listening_socket(host, port, with_tokens=needs_token(operator, host, data))
     log_as_json(logging.DEBUG if debug else logging.INFO)
-    run_async(_serve(operator, data, listening, open_browser=open_browser))
+    run_async(_serve(operator, settings, data, listening, open_browser=open_browser))
     return 0
 
 
-async def _serve(operator: OperatorSettings, data: Path, listening: socket, *, open_browser: bool) -> None:
-    from contextlib import ExitStack
+def needs_token(operator: OperatorSettings, host: str, data: Path) -> bool:
+    """Whether a server on this address needs tokens: the operator's own, or for a public address those in the database."""
+    from sitelore.serve.server import is_loopback
 
+    return bool(operator.tokens) or (not is_loopback(host) and run_async(_has_stored_tokens(data)))
+
+
+async def _has_stored_tokens(data: Path) -> bool:
+    with suppress(NoSuchRun):
+        async with build_app(data, writing=False) as app:
+            return await app.accounts.directory.has_tokens()
+    return False
+
+
+async def _serve(
+    operator: OperatorSettings, settings: ApiSettings, data: Path, listening: socket, *, open_browser: bool
+) -> None:
     from sitelore.app.checks import wait_for_services
     from sitelore.app.demo_site import demo_site
     from sitelore.cli.commands.mcp import mcp_endpoint
-    from sitelore.serve.context import AppContext
+    from sitelore.serve.context import context_of
     from sitelore.serve.server import serve as serve_api
 
-    settings = _api_settings(operator)
     with listening, ExitStack() as demo:
         if operator.is_scaled:
             await wait_for_services(operator)
         async with build_app(data, writing=True, serving=True) as app:
             enable_garbage_collection()
-            context = AppContext(
-                app.ledger,
-                app.queue,
-                app.blobs,
-                app.clock,
-                app.run_background_work,
-                app.notify_workers,
-                app.search.service,
-                app.redaction,
-                demo_site=None if operator.is_scaled else cache(lambda: demo.enter_context(demo_site())),
-            )
+            settings = _with_dashboard(replace(settings, has_stored_tokens=await app.accounts.directory.has_tokens()))
+            site = None if operator.is_scaled else cache(lambda: demo.enter_context(demo_site()))
             _print_link(listening, settings.sessions.new_login(), open_browser=open_browser)
-            await serve_api(context, settings, listening, mcp=mcp_endpoint(app))
+            await serve_api(replace(context_of(app), demo_site=site), settings, listening, mcp=mcp_endpoint(app))
 
 
-def _api_settings(operator: OperatorSettings) -> ApiSettings:
-    """Settings of the API. Where tokens are needed, browsers that sign in with the printed link share a random one."""
+def _with_dashboard(settings: ApiSettings) -> ApiSettings:
+    """The settings, with a random token that browsers get by the printed link, where requests need one."""
     from secrets import token_urlsafe
 
-    from sitelore.serve.context import ApiSettings
     from sitelore.serve.sessions import Sessions
 
-    own = (token_urlsafe(32),) if operator.tokens else ()
-    return ApiSettings((*operator.tokens, *own), operator.allow_private, sessions=Sessions(*own))
+    if not settings.needs_token:
+        return settings
+    own = token_urlsafe(32)
+    return replace(settings, tokens=(*settings.tokens, own), sessions=Sessions(own))
 
 
 def _print_link(listening: socket, code: str, *, open_browser: bool) -> None:

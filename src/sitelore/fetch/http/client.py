@@ -1,4 +1,4 @@
-"""HTTP/1.1 client for one run: a GET returns a response or a failure as data and never follows a redirect."""
+"""HTTP/1.1 client for one run, or for webhooks: returns a response or a failure as data and never follows a redirect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from sitelore.fetch.http.pool import CannotConnect, ConnectionPool, Connector, L
 from sitelore.fetch.http.proxies import PROXY_REFUSED_CREDENTIALS, UpstreamProxy
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.url import Url
 from sitelore.ports import Clock
 
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -60,7 +59,7 @@ class HttpFetcher:
         self._slots = asyncio.Semaphore(concurrency)
 
     async def fetch(self, request: Request) -> Fetched:
-        """Send one GET; failures are returned, not raised."""
+        """Send one request; failures are returned, not raised."""
         async with self._slots:
             reader = ResponseReader(request, self._timer, documents=self._documents)
             headers = self._headers(request)
@@ -79,7 +78,7 @@ class HttpFetcher:
         if self._pool.is_closed:
             raise RuntimeError("the fetcher was closed")
         cookies = [value for name, value in reader.headers if name == "set-cookie"]
-        if cookies:
+        if cookies and request.body is None:
             self._cookies.store(request.url, cookies)
         return reader.result()
 
@@ -103,7 +102,7 @@ class HttpFetcher:
             reader.start(connection.remote)
             self._sent(url.authority)
             try:
-                connection.send(_message(url, headers, connection.proxy), reader)
+                connection.send(_message(request, headers, connection.proxy), reader)
                 await reader.done
             finally:
                 self._pool.release(connection)
@@ -130,7 +129,9 @@ class HttpFetcher:
             headers["If-None-Match"] = request.etag
         if request.last_modified:
             headers["If-Modified-Since"] = request.last_modified
-        if self._cookies and (cookie := self._cookies.header(url)):
+        if request.body is not None:
+            headers |= {"Content-Length": str(len(request.body)), **dict(request.headers)}
+        elif self._cookies and (cookie := self._cookies.header(url)):
             headers["Cookie"] = cookie
         lines = [f"{name}: {value}" for name, value in self._access.apply(url, headers).items()]
         if not _VISIBLE.fullmatch(url.target) or not all(map(_SINGLE_LINE.fullmatch, lines)):
@@ -138,9 +139,11 @@ class HttpFetcher:
         return "\r\n".join(lines)
 
 
-def _message(url: Url, headers: str, proxy: UpstreamProxy | None) -> bytes:
+def _message(request: Request, headers: str, proxy: UpstreamProxy | None) -> bytes:
     """The request as bytes: with a path for a server, with the whole URL for an HTTP proxy (RFC 9112 §3.2.2)."""
+    url, body = request.url, request.body or b""
+    method = "GET" if request.body is None else "POST"
     if proxy is None:
-        return f"GET {url.target} HTTP/1.1\r\n{headers}\r\n\r\n".encode()
+        return f"{method} {url.target} HTTP/1.1\r\n{headers}\r\n\r\n".encode() + body
     authorization = f"\r\nProxy-Authorization: {proxy.authorization}" if proxy.authorization else ""
-    return f"GET {url.origin}{url.target} HTTP/1.1\r\n{headers}{authorization}\r\n\r\n".encode()
+    return f"{method} {url.origin}{url.target} HTTP/1.1\r\n{headers}{authorization}\r\n\r\n".encode() + body

@@ -1,4 +1,4 @@
-"""Who calls the API: the tenant, what the token permits, and the actor for the audit log."""
+"""Who calls the API: tenants' users and tokens, what a token permits, and the actor for the audit log."""
 
 from __future__ import annotations
 
@@ -26,6 +26,112 @@ class TokenScope(StrEnum):
 
 
 ALL_SCOPES = frozenset(TokenScope)
+TENANT_SCOPES = ALL_SCOPES - {TokenScope.ADMIN}
+"""Everything within one tenant."""
+CHANNEL_SCOPES = TENANT_SCOPES - {TokenScope.MANAGE_TENANT}
+"""Everything within one channel."""
+MCP_SCOPES = frozenset({TokenScope.READ, TokenScope.SEARCH})
+
+
+class UserRole(StrEnum):
+    """The role of a user in a tenant."""
+
+    OWNER = "owner"
+    """As admin; also names and removes owners. A tenant with users keeps at least one."""
+    ADMIN = "admin"
+    """Everything within the tenant."""
+    MEMBER = "member"
+    """Reads, searches and crawls."""
+    VIEWER = "viewer"
+    """Reads and searches."""
+
+
+ROLE_SCOPES: dict[UserRole, frozenset[TokenScope]] = {
+    UserRole.OWNER: TENANT_SCOPES,
+    UserRole.ADMIN: TENANT_SCOPES,
+    UserRole.MEMBER: MCP_SCOPES | {TokenScope.CRAWL},
+    UserRole.VIEWER: MCP_SCOPES,
+}
+"""What a user's tokens may permit at most."""
+
+
+class TokenKind(StrEnum):
+    """What a token is for; a part of its text, so that a leaked one can be classified."""
+
+    API = "api"
+    """Programs that use the API of a tenant."""
+    MCP = "mcp"
+    """Language models: read and search only."""
+    ADMIN = "admin"
+    """The operator's programs, for every tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person who belongs to a tenant."""
+
+    id: str
+    email: str
+    role: UserRole
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An API token without its secret."""
+
+    id: str
+    """The public part of the token's text; unique over all tenants."""
+    kind: TokenKind
+    name: str
+    scopes: frozenset[TokenScope]
+    created_at: float
+    created_by: str
+    """The actor who created it."""
+    channel: str = ""
+    """The only channel that the token reaches; empty: every channel of the tenant."""
+    user: str = ""
+    """The id of the user it belongs to, whose role limits its scopes; empty: a token of the tenant."""
+    expires_at: float | None = None
+    revoked_at: float | None = None
+    last_used_at: float | None = None
+    """Exact to a minute."""
+    last_address: str = ""
+    """The IP address that used it last."""
+    rotated_from: str = ""
+    """The id of the token that this one replaces."""
+
+    def is_live(self, now: float) -> bool:
+        """Whether the token is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredToken:
+    """A token with what authentication needs: its tenant, the hash of its secret, and its user."""
+
+    tenant: TenantId
+    token: Token
+    secret_hash: bytes
+    user: User | None = None
+    is_suspended: bool = False
+    """Whether the tenant is suspended."""
+
+    @property
+    def scopes(self) -> frozenset[TokenScope]:
+        """The scopes of the token, limited by the role of its user."""
+        if not self.token.user:
+            return self.token.scopes
+        return self.token.scopes & ROLE_SCOPES[self.user.role] if self.user else frozenset()
+
+
+class AccountChange(StrEnum):
+    """The result of a change of users."""
+
+    DONE = "done"
+    NO_USER = "no user"
+    EMAIL_TAKEN = "e-mail address taken"
+    LAST_OWNER = "last owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +148,18 @@ class Caller:
     """A token of one channel reaches nothing else; empty: every channel of the tenant."""
     address: str = ""
     """The IP address of the client."""
+    role: UserRole | None = None
+    """The role of the user whose token it is."""
+    is_suspended: bool = False
+    """Whether the tenant is suspended: the caller may do nothing."""
+    request_id: str = ""
+    """Identifies the request in the response, the log and the audit log."""
 
     def may(self, scope: TokenScope) -> bool:
-        """Whether the token permits this. An administrator's token permits everything."""
-        return scope in self.scopes or TokenScope.ADMIN in self.scopes
+        """Whether the token permits this."""
+        return scope in self.all_scopes
+
+    @property
+    def all_scopes(self) -> frozenset[TokenScope]:
+        """The scopes of the token. That of an administrator permits everything."""
+        return ALL_SCOPES if TokenScope.ADMIN in self.scopes else self.scopes

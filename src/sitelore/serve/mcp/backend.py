@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sitelore.app.explain import Explanation
+from sitelore.app.explain import Explanation, run_that_knows
 from sitelore.model.errors import NoSuchRun
-from sitelore.model.frontier import Run, RunListing
+from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.search import SearchAnswer, SearchQuery, SiteIndexStats
 from sitelore.model.settings import CrawlSettings
@@ -21,7 +21,6 @@ from sitelore.serve.run_requests import QuickCrawlRequest, quick_settings
 if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
 
-_RUNS = 100
 _INDEXED_S = 20.0
 
 
@@ -44,8 +43,8 @@ class McpBackend(Protocol):
         """Every decision about the URL, from the latest run that knows it."""
         ...
 
-    async def crawl(self, url: Url, max_pages: int) -> RunId:
-        """Create a run."""
+    async def crawl(self, url: Url, max_pages: int, tenant: TenantId) -> RunId:
+        """Create a run of the tenant."""
         ...
 
 
@@ -57,7 +56,7 @@ class AppBackend:
     ledger: Ledger
     explain_in: Callable[[Url, Run], Awaitable[Explanation]]
     """Explains a URL in a run."""
-    start: Callable[[CrawlSettings], Awaitable[Run]]
+    start: Callable[[CrawlSettings, TenantId], Awaitable[Run]]
     allow_private: tuple[str, ...] = ()
     """Private addresses that crawls may reach."""
     is_current: asyncio.Event | None = None
@@ -80,22 +79,13 @@ class AppBackend:
         return await self.open_search_service(tenant).sites()
 
     async def explain(self, url: Url, tenant: TenantId) -> Explanation:
-        """Explain the URL from the latest run that has it, else the latest run of its host, else the latest run."""
-        runs, _ = await self.ledger.for_tenant(tenant).list_runs(RunListing(limit=_RUNS))
-        if not runs:
+        """Explain the URL from the latest run that knows it."""
+        run = await run_that_knows(url, self.ledger.for_tenant(tenant))
+        if run is None:
             raise NoSuchRun("nothing has been crawled yet")
-        for run in runs:
-            explanation = await self.explain_in(url, run)
-            if explanation.row is not None:
-                return explanation
-        return await self.explain_in(url, next((run for run in runs if _is_near(run, url)), runs[0]))
+        return await self.explain_in(url, run)
 
-    async def crawl(self, url: Url, max_pages: int) -> RunId:
-        """Create a run; the address guard checks the URL as in any API request."""
+    async def crawl(self, url: Url, max_pages: int, tenant: TenantId) -> RunId:
+        """Create a run of the tenant; the address guard checks the URL as in any API request."""
         settings = quick_settings(QuickCrawlRequest(url=str(url), max_pages=max_pages), self.allow_private)
-        return (await self.start(settings)).id
-
-
-def _is_near(run: Run, url: Url) -> bool:
-    seeds = (Url.parse(seed) for seed in (*run.settings.seeds, *run.settings.sitemaps))
-    return any(seed is not None and seed.host == url.host for seed in seeds)
+        return (await self.start(settings, tenant)).id

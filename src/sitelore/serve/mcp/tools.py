@@ -16,8 +16,10 @@ from mcp.server.lowlevel import Server
 
 from sitelore.model.errors import SiteloreError, UsageError
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
+from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.url import Url
+from sitelore.serve.auth import caller_of
 from sitelore.serve.mcp import formatting
 from sitelore.serve.mcp.backend import McpBackend
 from sitelore.serve.problems import ApiProblem
@@ -112,17 +114,26 @@ class _Tool:
 
 
 def mcp_server(backend: McpBackend, *, may_crawl: bool = False, tenant: TenantId = DEFAULT_TENANT) -> Server[Any]:
-    """The MCP server over a backend, for any transport. Without `may_crawl` all tools are read-only."""
-    tools = {tool.name: tool for tool in _tools(_ToolHandlers(backend, tenant), may_crawl=may_crawl)}
-    listed = types.ListToolsResult(tools=[tool.declaration() for tool in tools.values()])
+    """The MCP server over a backend, for any transport. Without `may_crawl` all tools are read-only.
+
+    Over HTTP the tenant is that of the request's token, otherwise `tenant`.
+    """
+    listed = types.ListToolsResult(
+        tools=[tool.declaration() for tool in _tools(_ToolHandlers(backend, tenant), may_crawl=may_crawl)]
+    )
 
     async def list_tools(_: ServerRequestContext[Any], __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return listed
 
-    async def call_tool(_: ServerRequestContext[Any], body: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(context: ServerRequestContext[Any], body: types.CallToolRequestParams) -> types.CallToolResult:
+        caller = Caller(tenant) if context.request is None else caller_of(context.request)
+        handlers = _ToolHandlers(backend, caller.tenant)
+        tools = {tool.name: tool for tool in _tools(handlers, may_crawl=may_crawl)}
         tool = tools.get(body.name)
         if tool is None:
             return _result(f"unknown tool; available: {', '.join(tools)}", is_error=True)
+        if not tool.reads_only and not caller.may(TokenScope.CRAWL):
+            return _result(f"the token lacks the scope {TokenScope.CRAWL}", is_error=True)
         return await _call(tool, body.arguments or {})
 
     return Server(
@@ -209,7 +220,7 @@ class _ToolHandlers:
         return formatting.explanation(await self.backend.explain(_url(body.url), self.tenant))
 
     async def crawl_site(self, body: CrawlSite) -> str:
-        run = await self.backend.crawl(_url(body.url), body.max_pages)
+        run = await self.backend.crawl(_url(body.url), body.max_pages, self.tenant)
         return f"Run {run} created, up to {body.max_pages} pages. They can be searched once they are crawled and indexed."
 
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
+from sitelore.model.platform.accounts import MCP_SCOPES, Caller
 from sitelore.serve.mcp.backend import McpBackend
-from sitelore.serve.problems import METHOD_NOT_ALLOWED, ApiProblem
+from sitelore.serve.middleware import CALLER
+from sitelore.serve.problems import FORBIDDEN, METHOD_NOT_ALLOWED, ApiProblem
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -27,10 +29,9 @@ PATH = "/mcp"
 class McpApp:
     """ASGI application for MCP. The serving task must await `close` before its event loop ends."""
 
-    def __init__(self, backend: McpBackend, *, may_crawl: bool = False, tenant: TenantId = DEFAULT_TENANT) -> None:
+    def __init__(self, backend: McpBackend, *, may_crawl: bool = False) -> None:
         self._backend = backend
         self._may_crawl = may_crawl
-        self._tenant = tenant
         self._open: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[ASGIApp] | None = None
         self._closing = asyncio.Event()
@@ -41,6 +42,11 @@ class McpApp:
             return
         if scope["method"] != "POST":
             raise ApiProblem(METHOD_NOT_ALLOWED, headers={"Allow": "POST"})
+        caller: Caller = scope[CALLER]
+        if not all(map(caller.may, MCP_SCOPES)):
+            raise ApiProblem(FORBIDDEN, f"the token needs the scopes {' and '.join(sorted(MCP_SCOPES))}")
+        if caller.channel:
+            raise ApiProblem(FORBIDDEN, "the token is bound to one channel")
         await (await self._app())(scope, receive, send)
 
     async def close(self) -> None:
@@ -58,7 +64,7 @@ class McpApp:
 
     async def _serve(self, ready: asyncio.Future[ASGIApp]) -> None:
         try:
-            manager = await asyncio.to_thread(_manager, self._backend, may_crawl=self._may_crawl, tenant=self._tenant)
+            manager = await asyncio.to_thread(_manager, self._backend, may_crawl=self._may_crawl)
             async with manager.run():
                 ready.set_result(manager.handle_request)
                 await self._closing.wait()
@@ -69,12 +75,12 @@ class McpApp:
                 ready.set_exception(problem)
 
 
-def _manager(backend: McpBackend, *, may_crawl: bool, tenant: TenantId) -> StreamableHTTPSessionManager:
+def _manager(backend: McpBackend, *, may_crawl: bool) -> StreamableHTTPSessionManager:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415 see above
 
     from sitelore.serve.mcp.tools import mcp_server  # noqa: PLC0415 see above
 
-    server = mcp_server(backend, may_crawl=may_crawl, tenant=tenant)
+    server = mcp_server(backend, may_crawl=may_crawl)
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
 

@@ -14,6 +14,7 @@ from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.ids import BlobKey
 from sitelore.model.url import Url
 from sitelore.serve import problems
+from sitelore.serve.auth import READS
 from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
@@ -32,6 +33,7 @@ _SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "Content-D
 
 @router.get(
     "/crawl-runs/{run_id}/page",
+    dependencies=[READS],
     response_class=Response,
     summary="A page",
     responses=answers(PageView, problems.RUN_NOT_FOUND, problems.PAGE_NOT_FOUND),
@@ -52,7 +54,13 @@ _SOURCE: Responses = {
 }
 
 
-@router.get("/crawl-runs/{run_id}/source", response_class=Response, summary="The source of a page", responses=_SOURCE)
+@router.get(
+    "/crawl-runs/{run_id}/source",
+    dependencies=[READS],
+    response_class=Response,
+    summary="The source of a page",
+    responses=_SOURCE,
+)
 async def show_source(run_id: str, url: PageUrl, service: Service) -> Response:
     """The HTML of a page as it was stored, as plain text."""
     row = await _page(service, await service.run(run_id), url)
@@ -69,7 +77,13 @@ _SCREENSHOT: Responses = {
 }
 
 
-@router.get("/crawl-runs/{run_id}/screenshot", response_class=Response, summary="A screenshot", responses=_SCREENSHOT)
+@router.get(
+    "/crawl-runs/{run_id}/screenshot",
+    dependencies=[READS],
+    response_class=Response,
+    summary="A screenshot",
+    responses=_SCREENSHOT,
+)
 async def show_screenshot(run_id: str, url: PageUrl, service: Service) -> Response:
     """The screenshot of a page that a browser rendered."""
     row = await _page(service, await service.run(run_id), url)
@@ -81,6 +95,7 @@ async def show_screenshot(run_id: str, url: PageUrl, service: Service) -> Respon
 
 @router.get(
     "/crawl-runs/{run_id}/links",
+    dependencies=[READS],
     response_class=Response,
     summary="Links of a page",
     responses=answers(PageLinks, problems.RUN_NOT_FOUND),
@@ -96,6 +111,7 @@ async def show_links(run_id: str, url: PageUrl, service: Service) -> Response:
 
 @router.get(
     "/crawl-runs/{run_id}/explain",
+    dependencies=[READS],
     response_class=Response,
     summary="Why a URL was crawled or not",
     responses=answers(ExplanationView, problems.RUN_NOT_FOUND),

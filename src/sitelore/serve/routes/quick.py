@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from sitelore.export.pages import document_of
 from sitelore.model.frontier import UrlListing, UrlOrder, UrlRow
+from sitelore.model.platform.accounts import Caller
 from sitelore.model.states import UrlState
 from sitelore.serve import problems
-from sitelore.serve.auth import caller_of
+from sitelore.serve.auth import CRAWLS, READS
 from sitelore.serve.openapi import answers
 from sitelore.serve.run_requests import QuickCrawlRequest, idempotency_key_of, quick_settings
 from sitelore.serve.run_service import RunService, encode, run_service_of
@@ -48,16 +48,19 @@ Service = Annotated[RunService, Depends(run_service_of)]
     summary="Start a quick crawl",
     responses=answers(Started, problems.ADDRESS_REFUSED, problems.KEY_REUSED, status=201),
 )
-async def start_crawl(body: QuickCrawlRequest, request: Request, service: Service, key: Key = None) -> Response:
+async def start_crawl(
+    body: QuickCrawlRequest, caller: Annotated[Caller, CRAWLS], service: Service, key: Key = None
+) -> Response:
     """Crawl a site from one URL; the response holds the job id."""
     settings = quick_settings(body, service.settings.allow_private)
-    created = await service.start(settings, idempotency_key_of(key, caller_of(request).token_id, settings))
+    created = await service.start(settings, idempotency_key_of(key, caller.token_id, settings), caller)
     headers = {"Location": f"/crawl/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
     return Response(encode(Started(created.run.id, "started")), 201, headers, JSON)
 
 
 @router.get(
     "/crawl/{job_id}",
+    dependencies=[READS],
     response_class=Response,
     summary="A quick crawl with its pages",
     responses=answers(JobAnswer, problems.RUN_NOT_FOUND),

@@ -6,13 +6,13 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sitelore.model.frontier import RunListing, UrlListing, UrlOrder
+from sitelore.model.platform.accounts import Caller
 from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.serve import problems
-from sitelore.serve.auth import caller_of
+from sitelore.serve.auth import CRAWLS, READS
 from sitelore.serve.openapi import Responses, answers, problem_answers, reference
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
@@ -50,15 +50,15 @@ Sort = Annotated[UrlOrder, Query(description="What to sort by; rows without a va
     summary="Create a run",
     responses=answers(RunView, problems.ADDRESS_REFUSED, problems.KEY_REUSED, status=201),
 )
-async def create_run(body: RunRequest, request: Request, service: Service, key: Key = None) -> Response:
+async def create_run(body: RunRequest, caller: Annotated[Caller, CRAWLS], service: Service, key: Key = None) -> Response:
     """Queue a crawl. Runs of one site run one after the other, several sites in parallel."""
     settings = run_settings(body, service.settings.allow_private)
-    created = await service.start(settings, idempotency_key_of(key, caller_of(request).token_id, settings))
+    created = await service.start(settings, idempotency_key_of(key, caller.token_id, settings), caller)
     headers = {"Location": f"/crawl-runs/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
     return Response(encode(run_view(created.run)), 201, headers, JSON)
 
 
-@router.get("/crawl-runs", response_class=Response, summary="All runs", responses=answers(RunList))
+@router.get("/crawl-runs", dependencies=[READS], response_class=Response, summary="All runs", responses=answers(RunList))
 async def list_runs(
     service: Service,
     status: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
@@ -74,7 +74,11 @@ async def list_runs(
 
 
 @router.get(
-    "/crawl-runs/{run_id}", response_class=Response, summary="A run", responses=answers(RunView, problems.RUN_NOT_FOUND)
+    "/crawl-runs/{run_id}",
+    dependencies=[READS],
+    response_class=Response,
+    summary="A run",
+    responses=answers(RunView, problems.RUN_NOT_FOUND),
 )
 async def show_run(run_id: str, service: Service) -> Response:
     """State and settings of a run."""
@@ -83,6 +87,7 @@ async def show_run(run_id: str, service: Service) -> Response:
 
 @router.get(
     "/crawl-runs/{run_id}/summary",
+    dependencies=[READS],
     response_class=Response,
     summary="A run with its counts",
     responses=answers(RunSummary, problems.RUN_NOT_FOUND),
@@ -94,6 +99,7 @@ async def summarise_run(run_id: str, service: Service) -> Response:
 
 @router.get(
     "/crawl-runs/{run_id}/urls",
+    dependencies=[READS],
     response_class=Response,
     summary="The URLs of a run",
     responses=answers(UrlList, problems.RUN_NOT_FOUND),
@@ -119,6 +125,7 @@ async def list_urls(
 
 @router.get(
     "/crawl-runs/{run_id}/facets",
+    dependencies=[READS],
     response_class=Response,
     summary="Counts of a list of URLs",
     responses=answers(UrlFacetsView, problems.RUN_NOT_FOUND),
@@ -138,7 +145,13 @@ def _export_answers() -> Responses:
     return {200: good, **problem_answers(problems.RUN_NOT_FOUND)}
 
 
-@router.get("/crawl-runs/{run_id}/export", response_class=Response, summary="A run as a file", responses=_export_answers())
+@router.get(
+    "/crawl-runs/{run_id}/export",
+    dependencies=[READS],
+    response_class=Response,
+    summary="A run as a file",
+    responses=_export_answers(),
+)
 async def export_run(
     run_id: str,
     service: Service,
@@ -167,6 +180,7 @@ async def export_run(
 
 @router.get(
     "/crawl-runs/{run_id}/graph",
+    dependencies=[READS],
     response_class=Response,
     summary="How the URLs were found",
     responses=answers(Graph, problems.RUN_NOT_FOUND),
@@ -187,9 +201,9 @@ async def show_graph(
     summary="Cancel a run",
     responses=answers(RunView, problems.RUN_NOT_FOUND, problems.ALREADY_ENDED),
 )
-async def cancel_run(run_id: str, service: Service) -> Response:
+async def cancel_run(run_id: str, caller: Annotated[Caller, CRAWLS], service: Service) -> Response:
     """Cancel a run; what was crawled stays. Idempotent."""
-    return Response(encode(run_view(await service.cancel(run_id))), media_type=JSON)
+    return Response(encode(run_view(await service.cancel(run_id, caller))), media_type=JSON)
 
 
 @router.post(
@@ -198,9 +212,9 @@ async def cancel_run(run_id: str, service: Service) -> Response:
     summary="Resume a run",
     responses=answers(RunView, problems.RUN_NOT_FOUND, problems.ALREADY_ENDED),
 )
-async def resume_run(run_id: str, service: Service) -> Response:
+async def resume_run(run_id: str, caller: Annotated[Caller, CRAWLS], service: Service) -> Response:
     """Continue an interrupted run, with its own settings and its full time limit. Idempotent."""
-    return Response(encode(run_view(await service.resume(run_id))), media_type=JSON)
+    return Response(encode(run_view(await service.resume(run_id, caller))), media_type=JSON)
 
 
 _EVENT = {
@@ -222,7 +236,13 @@ _EVENT_ANSWERS: Responses = {
 }
 
 
-@router.get("/crawl-runs/{run_id}/events", response_class=Response, summary="Follow a run", responses=_EVENT_ANSWERS)
+@router.get(
+    "/crawl-runs/{run_id}/events",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Follow a run",
+    responses=_EVENT_ANSWERS,
+)
 async def follow_run(
     run_id: str,
     service: Service,
@@ -230,7 +250,7 @@ async def follow_run(
 ) -> Response:
     """Server-sent events until the run has ended or was interrupted."""
     await service.run(run_id)
-    if service.followers >= _MAX_FOLLOWERS or service.closing.is_set():
+    if service.state.followers >= _MAX_FOLLOWERS or service.state.closing.is_set():
         raise ApiProblem(problems.UNAVAILABLE, "too many clients follow runs already", headers={"Retry-After": "5"})
     if last_event_id:
         summary = await service.summary(run_id)

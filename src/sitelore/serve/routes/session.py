@@ -10,10 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sitelore.model.platform.accounts import Caller
 from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.url import Url
 from sitelore.serve import problems
-from sitelore.serve.auth import caller_of
+from sitelore.serve.auth import CRAWLS, caller_of
 from sitelore.serve.openapi import Responses, answers
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, Service
@@ -79,7 +80,7 @@ async def sign_out(request: Request, service: Service) -> Response:
     summary="Crawl the example site",
     responses=answers(RunView, problems.NOT_FOUND, status=201),
 )
-async def start_demo(service: Service) -> Response:
+async def start_demo(caller: Annotated[Caller, CRAWLS], service: Service) -> Response:
     """Serve the bundled example site on loopback, and start a crawl of it. Not where workers are other processes."""
     context = service.context
     if context.demo_site is None:
@@ -88,7 +89,7 @@ async def start_demo(service: Service) -> Response:
     assert seed is not None
     pace = Pace(delay_s=_DEMO_DELAY_S)
     settings = CrawlSettings(seeds=(str(seed),), open_origins=(seed.origin,), max_pages=100, pace=pace)
-    created = await service.start(settings, None)
+    created = await service.start(settings, None, caller)
     return Response(encode(run_view(created.run)), 201, {"Location": f"/crawl-runs/{created.run.id}"}, JSON)
 
 
@@ -103,7 +104,7 @@ def _view(request: Request, service: RunService, session: Session | None) -> Res
     view = SessionView(
         actor=caller_of(request).actor,
         csrf_token=session.csrf if session else "",
-        needs_token=bool(service.settings.tokens),
+        needs_token=service.settings.needs_token,
         has_demo=service.context.demo_site is not None,
         version=version("sitelore"),
     )

@@ -13,9 +13,11 @@ from sitelore.crawl.runs import start_pipeline
 from sitelore.export.pages import answer_json
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run
+from sitelore.model.platform.accounts import Caller
 from sitelore.model.search import SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import Pipeline
 from sitelore.serve import problems
+from sitelore.serve.auth import CRAWLS, MANAGES_CHANNELS, READS, SEARCHES
 from sitelore.serve.openapi import answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
@@ -48,7 +50,7 @@ class Decision(BaseModel):
     agree: Annotated[bool, Field(description="True: delete them. False: keep their last content.")]
 
 
-@router.get("/search", response_class=Response, summary="Search", responses=answers(SearchResults))
+@router.get("/search", dependencies=[SEARCHES], response_class=Response, summary="Search", responses=answers(SearchResults))
 async def search(
     service: Service,
     q: Annotated[str, Query(min_length=1, max_length=2000, description="What to look for, in words or as a question.")],
@@ -83,7 +85,7 @@ async def search(
     return Response(encode(answer_json(query, answer)), media_type=JSON)
 
 
-@router.get("/sites", response_class=Response, summary="The sites", responses=answers(SiteList))
+@router.get("/sites", dependencies=[READS], response_class=Response, summary="The sites", responses=answers(SiteList))
 async def list_sites(service: Service) -> Response:
     """Every site with how much of it is indexed."""
     sites = await service.context.search_service.sites()
@@ -92,6 +94,7 @@ async def list_sites(service: Service) -> Response:
 
 @router.get(
     "/sites/{site}/deletions",
+    dependencies=[READS],
     response_class=Response,
     summary="Pages held back from deletion",
     responses=answers(HeldPages, problems.SITE_NOT_FOUND),
@@ -108,11 +111,14 @@ async def show_deletions(site: SiteName, service: Service) -> Response:
     summary="Decide about held pages",
     responses=answers(HeldPages, problems.SITE_NOT_FOUND),
 )
-async def decide_deletions(site: SiteName, body: Decision, service: Service) -> Response:
+async def decide_deletions(
+    site: SiteName, body: Decision, caller: Annotated[Caller, MANAGES_CHANNELS], service: Service
+) -> Response:
     """Delete the held pages from the index, or keep their last content. Returns how many they were."""
     stats = await _site_stats(site, service)
     context = service.context
     held = await context.search_service.search_index.release_held(stats.site, context.clock(), agreed=body.agree)
+    await service.record(caller, "deletions.agreed" if body.agree else "deletions.refused", f"site:{stats.name}")
     return Response(encode(HeldPages(stats.name, held)), media_type=JSON)
 
 
@@ -123,9 +129,11 @@ async def decide_deletions(site: SiteName, body: Decision, service: Service) -> 
     summary="Start a pipeline",
     responses=answers(RunView, problems.SITE_NOT_FOUND, status=201),
 )
-async def start(site: SiteName, pipeline: Pipeline, body: ChangedUrls, service: Service) -> Response:
+async def start(
+    site: SiteName, pipeline: Pipeline, body: ChangedUrls, caller: Annotated[Caller, CRAWLS], service: Service
+) -> Response:
     """Re-crawl a site: fully (`index-site`) or incrementally (`update-delta`)."""
-    return _created(await _start(site, pipeline, body.urls, service))
+    return _created(await _start(site, pipeline, body.urls, service, caller))
 
 
 @router.post(
@@ -135,12 +143,12 @@ async def start(site: SiteName, pipeline: Pipeline, body: ChangedUrls, service: 
     summary="Something was published",
     responses=answers(RunView, problems.SITE_NOT_FOUND, status=201),
 )
-async def hook(site: SiteName, body: ChangedUrls, service: Service) -> Response:
+async def hook(site: SiteName, body: ChangedUrls, caller: Annotated[Caller, CRAWLS], service: Service) -> Response:
     """Webhook for a CMS: starts the pipeline `update-delta`."""
-    return _created(await _start(site, Pipeline.UPDATE_DELTA, body.urls, service))
+    return _created(await _start(site, Pipeline.UPDATE_DELTA, body.urls, service, caller))
 
 
-async def _start(site: str, pipeline: Pipeline, changed: list[str], service: RunService) -> Run:
+async def _start(site: str, pipeline: Pipeline, changed: list[str], service: RunService, caller: Caller) -> Run:
     context = service.context
     try:
         run = await start_pipeline(context.ledger, site, pipeline, changed, context.clock(), context.redaction)
@@ -149,6 +157,7 @@ async def _start(site: str, pipeline: Pipeline, changed: list[str], service: Run
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None
     await context.announce(run.id)
+    await service.record(caller, "run.created", f"run:{run.id}")
     return run
 
 

@@ -104,7 +104,9 @@ class SqliteBlobs:
         return content if frame.eof else CorruptData(f"The blob {key} in {self._path} is truncated.")
 
     async def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
-        """Keys with this prefix, or without any, of blobs that were last put before this time."""
+        """Keys with this prefix, or without any, of blobs that were last put before this time; none without a file."""
+        if not self._path.exists():
+            return
         loop = asyncio.get_running_loop()
         after = prefix
         while True:

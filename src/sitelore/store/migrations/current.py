@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from sitelore.model.errors import StorageError
 from sitelore.store.runs.counts import recount_runs
-from sitelore.store.schema import REVISION, for_postgres, metadata, urls, versions
+from sitelore.store.schema import REVISION, complete_metadata, for_postgres, urls, versions
 from sitelore.store.tenants import create_default_tenant, each_tenant, enable_row_security, suspend_row_security
 
 _MIGRATION_LOCK = 7_358_102_944_861_371
@@ -28,6 +28,7 @@ _SEPARATOR = ";\n"
 def migrate(conn: sa.Connection, name: str) -> None:
     """Create the tables of a new database, or upgrade an older one. Only upgrades import Alembic, which is slow to import."""
     if conn.dialect.name == "postgresql":
+        complete_metadata()
         for_postgres()
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
     inspector = sa.inspect(conn)
@@ -46,7 +47,7 @@ def migrate(conn: sa.Connection, name: str) -> None:
         if conn.dialect.name == "sqlite" and not inspector.get_table_names():
             make_tables(conn)
         else:
-            metadata.create_all(conn)
+            complete_metadata().create_all(conn)
             versions.create(conn)
         create_default_tenant(conn)
         enable_row_security(conn)
@@ -78,6 +79,7 @@ def make_tables(conn: sa.Connection) -> None:
 
 def sqlite_tables() -> str:
     """The expected content of the file."""
+    complete_metadata()
     tables: list[str] = []
     indexes: list[str] = []
 
@@ -86,7 +88,7 @@ def sqlite_tables() -> str:
         (tables if lines[0].startswith("CREATE TABLE") else indexes).append("\n".join(line.rstrip() for line in lines))
 
     engine = sa.create_mock_engine("sqlite://", collect)
-    metadata.create_all(engine, checkfirst=False)
+    complete_metadata().create_all(engine, checkfirst=False)
     versions.create(engine, checkfirst=False)
     return "".join(
         f"{statement}{_SEPARATOR}" for statement in (*tables, *sorted(indexes))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import context
 
-from sitelore.store.schema import metadata
+from sitelore.store.schema import complete_metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+context.configure(connection=context.config.attributes["connection"], target_metadata=complete_metadata())
 with context.begin_transaction():
     context.run_migrations()

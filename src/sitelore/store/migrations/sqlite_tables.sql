@@ -2,6 +2,12 @@ CREATE TABLE tenants (
 	id INTEGER NOT NULL,
 	name TEXT NOT NULL,
 	created_at DOUBLE NOT NULL,
+	suspended_at DOUBLE,
+	"plan" TEXT DEFAULT 'FREE' NOT NULL,
+	crawl_max_pages INTEGER DEFAULT '100' NOT NULL,
+	crawl_frequency TEXT DEFAULT 'MONTHLY' NOT NULL,
+	max_video_mb INTEGER DEFAULT '50' NOT NULL,
+	time_zone TEXT DEFAULT 'UTC' NOT NULL,
 	PRIMARY KEY (id),
 	UNIQUE (name)
 );
@@ -114,6 +120,94 @@ CREATE TABLE idempotency_keys (
 	PRIMARY KEY (tenant_id, "key"),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
+CREATE TABLE audit_settings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	options TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE brands (
+	tenant_id INTEGER NOT NULL,
+	entered TEXT,
+	detected TEXT,
+	channel_id TEXT,
+	detected_at DOUBLE,
+	updated_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE users (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	email TEXT NOT NULL,
+	role TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE tokens (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	secret_hash BLOB NOT NULL,
+	kind TEXT NOT NULL,
+	name TEXT NOT NULL,
+	scopes TEXT NOT NULL,
+	channel_id TEXT NOT NULL,
+	user_id TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	created_by TEXT NOT NULL,
+	expires_at DOUBLE,
+	revoked_at DOUBLE,
+	last_used_at DOUBLE,
+	last_address TEXT NOT NULL,
+	rotated_from TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE audit_log (
+	tenant_id INTEGER NOT NULL,
+	seq BIGINT NOT NULL,
+	id TEXT NOT NULL,
+	at DOUBLE NOT NULL,
+	actor TEXT NOT NULL,
+	token_id TEXT NOT NULL,
+	action TEXT NOT NULL,
+	object TEXT NOT NULL,
+	before_hash TEXT NOT NULL,
+	after_hash TEXT NOT NULL,
+	address TEXT NOT NULL,
+	request_id TEXT NOT NULL,
+	previous TEXT NOT NULL,
+	hash TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, seq),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_endpoints (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	url TEXT NOT NULL,
+	types TEXT NOT NULL,
+	secret TEXT NOT NULL,
+	old_secret TEXT,
+	old_secret_until DOUBLE,
+	enabled INTEGER NOT NULL,
+	disabled_reason TEXT,
+	created_at DOUBLE NOT NULL,
+	failing_since DOUBLE,
+	paused_until DOUBLE,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE retention (
+	tenant_id INTEGER NOT NULL,
+	runs_s DOUBLE,
+	versions_s DOUBLE,
+	events_s DOUBLE,
+	deliveries_s DOUBLE,
+	PRIMARY KEY (tenant_id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
 CREATE TABLE runs (
 	tenant_id INTEGER NOT NULL,
 	id TEXT NOT NULL,
@@ -215,6 +309,86 @@ CREATE TABLE segments (
 	PRIMARY KEY (tenant_id, site_id, segment),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE findings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	"key" TEXT NOT NULL,
+	rule TEXT NOT NULL,
+	url TEXT NOT NULL,
+	severity TEXT NOT NULL,
+	status TEXT NOT NULL,
+	evidence TEXT NOT NULL,
+	first_seen DOUBLE NOT NULL,
+	last_seen DOUBLE NOT NULL,
+	resolved_at DOUBLE,
+	opened_run TEXT NOT NULL,
+	seen_run TEXT NOT NULL,
+	resolved_run TEXT NOT NULL,
+	ignored TEXT,
+	ignored_until DOUBLE,
+	PRIMARY KEY (tenant_id, site_id, "key"),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE ignored_findings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	rule TEXT NOT NULL,
+	scope TEXT NOT NULL,
+	target TEXT NOT NULL,
+	decision TEXT NOT NULL,
+	ignored_until DOUBLE,
+	PRIMARY KEY (tenant_id, site_id, rule, scope, target),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE channels (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	site_id INTEGER NOT NULL,
+	host TEXT NOT NULL,
+	title TEXT NOT NULL,
+	url TEXT NOT NULL,
+	settings TEXT NOT NULL,
+	secret TEXT,
+	created_at DOUBLE NOT NULL,
+	updated_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE page_deletions (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	url_id BIGINT NOT NULL,
+	run_id TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id, url_id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_queues (
+	tenant_id INTEGER NOT NULL,
+	endpoint_id TEXT NOT NULL,
+	run_id TEXT NOT NULL,
+	due_at DOUBLE NOT NULL,
+	lease_until DOUBLE,
+	claimed_by TEXT,
+	PRIMARY KEY (tenant_id, endpoint_id, run_id),
+	FOREIGN KEY(tenant_id, endpoint_id) REFERENCES webhook_endpoints (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_deliveries (
+	tenant_id INTEGER NOT NULL,
+	endpoint_id TEXT NOT NULL,
+	event_id BIGINT NOT NULL,
+	run_id TEXT NOT NULL,
+	type TEXT NOT NULL,
+	state TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	attempts INTEGER DEFAULT '0' NOT NULL,
+	attempted_at DOUBLE,
+	status INTEGER,
+	elapsed_ms INTEGER,
+	answer TEXT,
+	error TEXT,
+	PRIMARY KEY (tenant_id, endpoint_id, event_id),
+	FOREIGN KEY(tenant_id, endpoint_id) REFERENCES webhook_endpoints (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE redactions (
 	tenant_id INTEGER NOT NULL,
 	run_id TEXT NOT NULL,
@@ -310,14 +484,79 @@ CREATE TABLE pattern_stats (
 	PRIMARY KEY (tenant_id, run_id, pattern),
 	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE audits (
+	tenant_id INTEGER NOT NULL,
+	run_id TEXT NOT NULL,
+	site_id INTEGER NOT NULL,
+	state TEXT NOT NULL,
+	phase TEXT,
+	pages INTEGER DEFAULT '0' NOT NULL,
+	attempts INTEGER DEFAULT '0' NOT NULL,
+	lease_until DOUBLE,
+	started_at DOUBLE,
+	finished_at DOUBLE,
+	is_complete INTEGER DEFAULT '0' NOT NULL,
+	clean_pages INTEGER,
+	indexable_pages INTEGER,
+	counts TEXT,
+	error TEXT,
+	PRIMARY KEY (tenant_id, run_id),
+	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE insights (
+	tenant_id INTEGER NOT NULL,
+	run_id TEXT NOT NULL,
+	name TEXT NOT NULL,
+	figures TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, run_id, name),
+	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE crawl_jobs (
+	tenant_id INTEGER NOT NULL,
+	run_id TEXT NOT NULL,
+	channel_id TEXT NOT NULL,
+	trigger_type TEXT NOT NULL,
+	triggered_by TEXT NOT NULL,
+	scheduled_for DOUBLE,
+	config TEXT NOT NULL,
+	media TEXT,
+	active INTEGER NOT NULL,
+	follow_up INTEGER NOT NULL,
+	PRIMARY KEY (tenant_id, run_id),
+	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE,
+	FOREIGN KEY(tenant_id, channel_id) REFERENCES channels (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE schedules (
+	tenant_id INTEGER NOT NULL,
+	channel_id TEXT NOT NULL,
+	cron TEXT NOT NULL,
+	time_zone TEXT NOT NULL,
+	jitter_s INTEGER NOT NULL,
+	next_at DOUBLE NOT NULL,
+	due_at DOUBLE NOT NULL,
+	last_at DOUBLE,
+	last_outcome TEXT,
+	last_missed INTEGER DEFAULT '0' NOT NULL,
+	last_run TEXT,
+	missed INTEGER DEFAULT '0' NOT NULL,
+	skipped INTEGER DEFAULT '0' NOT NULL,
+	PRIMARY KEY (tenant_id, channel_id),
+	FOREIGN KEY(tenant_id, channel_id) REFERENCES channels (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL,
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
+CREATE INDEX audits_of_site ON audits (tenant_id, site_id, finished_at);
+CREATE INDEX audits_unfinished ON audits (run_id) WHERE state IN ('waiting', 'running');
+CREATE INDEX channels_created ON channels (tenant_id, created_at, id);
 CREATE INDEX chunks_of_page ON chunks (tenant_id, site_id, page);
 CREATE INDEX chunks_of_text ON chunks (tenant_id, text_hash);
+CREATE INDEX crawl_jobs_of_channel ON crawl_jobs (tenant_id, channel_id, run_id);
+CREATE INDEX crawl_jobs_to_follow_up ON crawl_jobs (tenant_id, run_id) WHERE follow_up = 1;
 CREATE INDEX events_created ON events (tenant_id, created_at);
 CREATE INDEX events_of_run ON events (tenant_id, run_id, id);
+CREATE INDEX findings_by_rule ON findings (tenant_id, site_id, rule, status);
 CREATE INDEX idempotency_keys_created ON idempotency_keys (tenant_id, created_at);
 CREATE INDEX links_to ON links (tenant_id, target_id, version_id);
 CREATE INDEX page_versions_seen ON page_versions (tenant_id, site_id, url_id, seen_at);
@@ -332,6 +571,8 @@ CREATE INDEX runs_queued ON runs (tenant_id, site_id, queue_round) WHERE state =
 CREATE INDEX runs_running ON runs (site_id) WHERE state = 'RUNNING';
 CREATE INDEX runs_state ON runs (state);
 CREATE INDEX runs_unchecked ON runs (tenant_id, site_id, finished_at, id) WHERE presence_checked = 0;
+CREATE INDEX schedules_due ON schedules (due_at);
+CREATE INDEX tokens_of_user ON tokens (tenant_id, user_id);
 CREATE INDEX urls_admitted ON urls (tenant_id, run_id, state, seq, retry_at) WHERE seq IS NOT NULL;
 CREATE INDEX urls_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED';
 CREATE INDEX urls_canonical ON urls (tenant_id, run_id, canonical) WHERE canonical <> url;
@@ -339,7 +580,18 @@ CREATE INDEX urls_content ON urls (tenant_id, run_id, content_hash, pattern, seq
 CREATE INDEX urls_identity ON urls (tenant_id, run_id, identity) WHERE identity IS NOT NULL;
 CREATE INDEX urls_pattern ON urls (tenant_id, run_id, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
+CREATE INDEX webhook_deliveries_created ON webhook_deliveries (tenant_id, created_at);
+CREATE INDEX webhook_deliveries_dead ON webhook_deliveries (tenant_id, endpoint_id, event_id) WHERE state = 'DEAD';
+CREATE INDEX webhook_deliveries_of_run ON webhook_deliveries (tenant_id, run_id);
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (tenant_id, endpoint_id, run_id, event_id) WHERE state = 'PENDING';
+CREATE INDEX webhook_queues_due ON webhook_queues (due_at);
+CREATE UNIQUE INDEX audit_log_entries ON audit_log (tenant_id, id);
+CREATE UNIQUE INDEX channels_of_host ON channels (tenant_id, host);
+CREATE UNIQUE INDEX channels_of_site ON channels (tenant_id, site_id);
+CREATE UNIQUE INDEX crawl_jobs_active ON crawl_jobs (tenant_id, channel_id) WHERE active = 1;
 CREATE UNIQUE INDEX models_named ON models (tenant_id, name);
 CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX site_urls_named ON site_urls (tenant_id, site_id, url);
 CREATE UNIQUE INDEX sites_named ON sites (tenant_id, name);
+CREATE UNIQUE INDEX tokens_by_id ON tokens (id);
+CREATE UNIQUE INDEX users_named ON users (tenant_id, email);

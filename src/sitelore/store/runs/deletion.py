@@ -16,11 +16,13 @@ from sitelore.model.states import ENDED
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.schema import (
+    audit_settings,
     chunk_texts,
     chunks,
     events,
     idempotency_keys,
     links,
+    metadata,
     page_versions,
     pages,
     postings,
@@ -85,7 +87,9 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(of_versions)))
     for table in (chunks, chunk_texts, postings):
         conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site))
-    _delete_vectors(conn, tenant)
+    delete_unused_vectors(conn, tenant)
+    of_audits = sa.and_(audit_settings.c.tenant_id == tenant, audit_settings.c.site_id == site)
+    conn.execute(sa.delete(audit_settings).where(of_audits))
     conn.execute(sa.delete(sites).where(this_site))
     return True
 
@@ -101,7 +105,12 @@ def delete_tenant(conn: sa.Connection, tenant: TenantId) -> bool:
         return False
     for site in site_ids:
         delete_site(conn, tenant, SiteId(site))
-    conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant))
+    from sitelore.store.platform import schema as _  # noqa: F401, PLC0415 - adds its tables to `metadata`
+
+    # Every table, whether it has a foreign key or not: a new one must not be forgotten here.
+    for table in reversed(metadata.sorted_tables):
+        if table is not tenants:
+            conn.execute(sa.delete(table).where(table.c.tenant_id == tenant))
     conn.execute(sa.delete(tenants).where(tenants.c.id == tenant))
     return True
 
@@ -128,6 +137,9 @@ def runs_to_expire(conn: sa.Connection, tenant: TenantId, ended_before: float) -
 
 
 def _delete_runs(conn: sa.Connection, tenant: TenantId, ids: Sequence[RunId]) -> None:
+    from sitelore.store.platform.webhooks import delete_deliveries_of_runs  # noqa: PLC0415 its tables are loaded on demand
+
+    delete_deliveries_of_runs(conn, tenant, ids)
     for batch in batches(ids):
         _delete_events(conn, tenant, batch)
         of_batch = idempotency_keys.c.run_id.in_(batch)
@@ -166,7 +178,7 @@ def _delete_robots(conn: sa.Connection, tenant: TenantId, hosts: set[str]) -> No
         conn.execute(sa.delete(robots).where(robots.c.tenant_id == tenant, robots.c.origin.in_(batch)))
 
 
-def _delete_vectors(conn: sa.Connection, tenant: TenantId) -> None:
+def delete_unused_vectors(conn: sa.Connection, tenant: TenantId) -> None:
     """Delete the vectors of texts that no chunk of the tenant has any more."""
     is_used = sa.exists().where(chunks.c.tenant_id == tenant, chunks.c.text_hash == vectors.c.text_hash).correlate(vectors)
     conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant, ~is_used))

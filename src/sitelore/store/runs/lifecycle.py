@@ -8,8 +8,6 @@ neither creating a run nor looking for work gets slower when ten thousand runs w
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,6 +17,8 @@ from sitelore.model.frontier import Offer, Run, StoredEventKind
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
+from sitelore.model.uuid7 import new_uuid
+from sitelore.store.audits.audit_runs import queue_audit
 from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.counts import Changes
@@ -55,9 +55,9 @@ def create_run(
     query = sa.select(sites.c.id, sites.c.rendering).where(this_site).with_for_update(key_share=True)
     row = conn.execute(query).one_or_none()
     if row is None:
-        _create_site(conn, tenant, site, now)
+        create_site(conn, tenant, site, now)
         row = conn.execute(query).one()
-    run_id = new_run_id(now)
+    run_id = RunId(new_uuid(now))
     values = {
         "tenant_id": tenant, "id": run_id, "site_id": row.id, "state": RunState.QUEUED.value,
         "settings": encode(settings).decode(), "created_at": now, "wave": 0, "depth": 0, "next_seq": 1, "wave_first_seq": 1,
@@ -74,7 +74,7 @@ def create_run(
     return run
 
 
-def _create_site(conn: sa.Connection, tenant: TenantId, name: str, now: float) -> None:
+def create_site(conn: sa.Connection, tenant: TenantId, name: str, now: float) -> None:
     """Create a site, unless another transaction was first. Ids are unique over all tenants."""
     if conn.dialect.name == "postgresql":
         [site_id] = next_ids(conn, tenant, sites, 1)
@@ -82,14 +82,6 @@ def _create_site(conn: sa.Connection, tenant: TenantId, name: str, now: float) -
         site_id = (conn.scalar(sa.select(sa.func.max(sites.c.id))) or 0) + 1
     new_site = insert_for(conn.dialect.name)(sites).values(tenant_id=tenant, id=site_id, name=name, created_at=now)
     conn.execute(new_site.on_conflict_do_nothing(index_elements=["tenant_id", "name"]))
-
-
-def new_run_id(now: float) -> RunId:
-    """A UUID of version 7 (RFC 9562): sorts by time, and its start is unique enough to type."""
-    milliseconds = int(now * 1000) & (1 << 48) - 1
-    random = int.from_bytes(os.urandom(10), "big")
-    number = milliseconds << 80 | 7 << 76 | (random >> 62 & 0xFFF) << 64 | 2 << 62 | random & (1 << 62) - 1
-    return RunId(str(uuid.UUID(int=number)))
 
 
 def find_run(conn: sa.Connection, tenant: TenantId, run: RunId) -> Run | None:
@@ -216,7 +208,24 @@ def end_run(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState, 
         finish_rows(conn, tenant, run)
         end_reservations(conn, tenant, run, sa.true(), are_used=False)
         update_render_stats(conn, tenant, run)
+        _end_job(conn, tenant, run, state)
+        ended = find_run(conn, tenant, run)
+        if state is RunState.COMPLETED and ended is not None and ended.settings.audit:
+            queue_audit(conn, tenant, run)
     return moved
+
+
+# Plain SQL: most commands need no tables of channels.
+_released = sa.text("UPDATE crawl_jobs SET active = 0, follow_up = :follow_up WHERE tenant_id = :tenant AND run_id = :run")
+
+
+def _end_job(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState) -> None:
+    """Where the run is a crawl of a channel, release the channel for the next one."""
+    values = {"tenant": tenant, "run": run, "follow_up": int(state is RunState.COMPLETED)}
+    if conn.execute(_released, values).rowcount:
+        from sitelore.store.platform.channel_pages import name_failed_pages  # noqa: PLC0415 - see above
+
+        name_failed_pages(conn, tenant, run)
 
 
 def crash_run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -132,14 +132,28 @@ def create_run_once(
     offers: Sequence[Offer],
     now: float,
 ) -> IdempotentRun:
-    """The run created under this idempotency key, or a new one. A second concurrent call waits and gets the same run."""
+    """The run created under this idempotency key, or a new one."""
+    created = create_once(conn, tenant, key, now, lambda: create_run(conn, tenant, site, settings, offers, now))
+    assert created is not None  # a run can always be created
+    return created
+
+
+def create_once(
+    conn: sa.Connection, tenant: TenantId, key: IdempotencyKey, now: float, create: Callable[[], Run | None]
+) -> IdempotentRun | None:
+    """The run created under this idempotency key, or the one that `create` gives. A second concurrent call waits and gets the
+    same run. None, and the key stays free, when no run could be created.
+    """
     c = idempotency_keys.c
     conn.execute(sa.delete(idempotency_keys).where(c.tenant_id == tenant, c.created_at < now - IDEMPOTENCY_KEY_TTL_S))
     values = {"tenant_id": tenant, "key": key.key, "fingerprint": key.fingerprint, "run_id": "", "created_at": now}
     insert = insert_for(conn.dialect.name)(idempotency_keys).values(values)
     this_key = sa.and_(c.tenant_id == tenant, c.key == key.key)
     if conn.execute(insert.on_conflict_do_nothing(index_elements=["tenant_id", "key"])).rowcount:
-        run = create_run(conn, tenant, site, settings, offers, now)
+        run = create()
+        if run is None:
+            conn.execute(sa.delete(idempotency_keys).where(this_key))
+            return None
         conn.execute(sa.update(idempotency_keys).where(this_key).values(run_id=run.id))
         return IdempotentRun(run, key.fingerprint, is_new=True)
     stored = conn.execute(sa.select(c.run_id, c.fingerprint).where(this_key)).one()

@@ -1,7 +1,8 @@
 """Audits a run: reads what a crawl stored, without any request, and gives it to the rules of `sitelore.audit`.
 
 Rows and page versions are read as streams; of each page only a summary is held. Audit facts that are not stored are extracted
-from the page's snapshot, by the code of `sitelore reprocess`, and used for this audit alone.
+from the page's snapshot, by the code of `sitelore reprocess`, and used for this audit alone. What an earlier run recorded about
+the same URLs is read as well, for rules and insights about changes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -17,19 +18,20 @@ import msgspec
 
 from sitelore.app.app import App
 from sitelore.audit.catalogue import RULES, AuditConfig
-from sitelore.audit.checks import DEFAULT_CONFIG, check_page, check_site
-from sitelore.audit.findings import RuleCard, merge_findings, rule_cards, score
+from sitelore.audit.checks import check_page, check_site
 from sitelore.audit.graph import SiteGraph
-from sitelore.audit.page import AuditPage, audit_page
-from sitelore.audit.site import PageSummary, Site, add_anchors, is_complete_run, summarise
+from sitelore.audit.page import AuditPage, PageContent, audit_page
+from sitelore.audit.shingles import shingles_of
+from sitelore.audit.site import MAX_TEXT_CHARS, MIN_SHINGLE_WORDS, PageSummary, Site, add_anchors, is_complete_run, summarise
 from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.extraction_pool import ExtractionPool
 from sitelore.crawl.reprocess import Reprocessing
 from sitelore.export.rows import is_page
 from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
 from sitelore.extras import require_extra
-from sitelore.model.audit import AuditScore, Finding, Severity, SitemapFile
-from sitelore.model.frontier import PageVersion, RowKind, Run, Source, UrlRow
+from sitelore.model.audit import AuditPhase, EarlierPage, Finding, Severity, SitemapFile
+from sitelore.model.frontier import PageVersion, RowKind, Run, RunListing, Source, UrlRow
+from sitelore.model.ids import BlobKey
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import Pipeline
 from sitelore.model.states import RunState, SkipReason, UrlState
@@ -40,29 +42,36 @@ _SITEMAP_KINDS = frozenset({"urlset", "index", "text", "rss", "atom", "news"})
 _PAGES_AHEAD_PER_CORE = 3
 
 
+_MAX_RUNS_SEARCHED = 200
+
+
+@dataclass(slots=True)
+class AuditProgress(Progress):
+    """Progress of an audit: the pages that were checked, and what it does now."""
+
+    phase: AuditPhase = AuditPhase.PAGES
+
+
 @dataclass(frozen=True, slots=True)
-class AuditResult:
-    """The result of an audit."""
+class SiteAudit:
+    """The site of a run as rules and insights see it, and what the rules found."""
 
     run: Run
     site: Site
     findings: list[Finding]
     """The worst first, those of a rule together."""
-    score: AuditScore
-    cards: list[RuleCard]
-    """One for each rule with findings, the worst first."""
     facts_extracted: int = 0
     """Pages whose facts were not stored, and were extracted from their snapshots."""
     without_facts: int = 0
     """Pages with neither facts nor a usable snapshot: rules about their markup did not see them."""
 
 
-async def audit_site(app: App, run: Run, config: AuditConfig = DEFAULT_CONFIG, progress: Progress | None = None) -> AuditResult:
+async def audit_site(app: App, run: Run, config: AuditConfig, progress: AuditProgress) -> SiteAudit:
     """Check all rules on a run, as far as what they need is stored."""
     require_extra("search", "audit")  # numpy, for the graph of links
     pool = ExtractionPool(os.cpu_count() or 1)
     try:
-        return await _Audit(app, run, pool, config, progress or Progress()).work()
+        return await _Audit(app, run, pool, config, progress).work()
     finally:
         await pool.close()
 
@@ -129,7 +138,7 @@ def _order(finding: Finding) -> tuple[int, int, str]:
 class _Audit:
     """One audit of a run."""
 
-    def __init__(self, app: App, run: Run, pool: ExtractionPool, config: AuditConfig, progress: Progress) -> None:
+    def __init__(self, app: App, run: Run, pool: ExtractionPool, config: AuditConfig, progress: AuditProgress) -> None:
         self._run = run
         self._config = config
         self._progress = progress
@@ -143,7 +152,7 @@ class _Audit:
         self._files = _SiteFiles()
         self._facts_extracted = self._without_facts = 0
 
-    async def work(self) -> AuditResult:
+    async def work(self) -> SiteAudit:
         """Read everything, and check all rules."""
         graph = SiteGraph()
         summaries: dict[str, PageSummary] = {}
@@ -156,6 +165,7 @@ class _Audit:
                 if page.is_kept:
                     self._progress.pages += 1
                     self._progress.latest = page.url
+        self._progress.phase = AuditPhase.LINKS
         async for link in self._ledger.links(self._run.site):
             graph.add(link)
         site = Site(
@@ -165,15 +175,50 @@ class _Audit:
             is_complete=self._is_complete(summaries),
             robots=await self._robots(),
             sitemaps=self._files.sitemap_files(),
+            earlier=await self._earlier(summaries),
         )
-        findings += check_site(site, self._config)
+        self._progress.phase = AuditPhase.SITE
+        # In a thread: a server answers requests meanwhile.
+        findings += await asyncio.to_thread(check_site, site, self._config)
         findings.sort(key=_order)
-        records = merge_findings((), findings, (), site.is_complete, site.now)
-        cards = rule_cards(site, records)
-        return AuditResult(self._run, site, findings, score(site, records), cards, self._facts_extracted, self._without_facts)
+        return SiteAudit(self._run, site, findings, self._facts_extracted, self._without_facts)
 
     def _is_complete(self, summaries: dict[str, PageSummary]) -> bool:
         return self._run.state is RunState.COMPLETED and not is_partial(self._run) and is_complete_run(summaries.values())
+
+    async def _earlier(self, summaries: Mapping[str, PageSummary]) -> dict[str, Sequence[EarlierPage]]:
+        """What the last run before this one that crawled the whole site recorded, by URL."""
+        runs, _ = await self._ledger.list_runs(RunListing(site=self._run.site_name, limit=_MAX_RUNS_SEARCHED))
+        is_before = (run for run in runs if run.created_at < self._run.created_at and run.state is RunState.COMPLETED)
+        before = next((run for run in is_before if not is_partial(run)), None)
+        if before is None:
+            return {}
+        return {
+            str(row.url): (await self._earlier_page(row, summaries.get(row.url), before.finished_at or before.created_at),)
+            async for row in self._ledger.rows(before.id)
+            if row.state is not UrlState.SKIPPED or is_page(row)
+        }
+
+    async def _earlier_page(self, row: UrlRow, now: PageSummary | None, ended_at: float) -> EarlierPage:
+        is_same = now is not None and now.is_kept and now.content_hash == row.content_hash
+        shingles = b""
+        if not is_same and row.document is not None and row.word_count >= MIN_SHINGLE_WORDS and is_page(row):
+            document = await self._document(row.document)
+            shingles = shingles_of(PageContent.of(document).text[:MAX_TEXT_CHARS]) if document is not None else b""
+        return EarlierPage(
+            url=str(row.url),
+            seen_at=row.fetched_at or ended_at,
+            title=row.title,
+            word_count=row.word_count,
+            content_hash=row.content_hash,
+            status=row.status_code,
+            final_url=str(row.final_url or ""),
+            lastmod=row.lastmod,
+            elapsed_s=row.elapsed_s,
+            noindex=row.noindex,
+            shingles=shingles,
+            is_html=is_page(row) and "html" in row.content_type,
+        )
 
     async def _robots(self) -> tuple[RobotsFile, ...]:
         files = [await self._ledger.robots(origin) for origin in sorted(self._files.origins)]
@@ -215,7 +260,7 @@ class _Audit:
             version = await self._extracted_version(row) or version
         facts = decode_audit_facts(version.facts) if version is not None and version.facts else None
         self._without_facts += facts is None
-        return audit_page(row, version, facts, await self._document(row))
+        return audit_page(row, version, facts, await self._document(row.document))
 
     async def _extracted_version(self, row: UrlRow) -> PageVersion | None:
         """The page as extracted from its snapshot now; None when that is not possible."""
@@ -226,9 +271,9 @@ class _Audit:
         facts = unpack_audit_facts(reading.facts)
         return PageVersion(row.url, row.fetched_at or 0.0, None, row.document, row.content_hash, reading.redactions, facts)
 
-    async def _document(self, row: UrlRow) -> dict[str, object] | None:
+    async def _document(self, key: BlobKey) -> dict[str, object] | None:
         try:
-            data = await self._blobs.get(row.document) if row.document is not None else b""
+            data = await self._blobs.get(key)
         except KeyError:
             return None
         document: dict[str, object] = msgspec.json.decode(data)

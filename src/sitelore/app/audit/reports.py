@@ -10,14 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sitelore.app.audit import AuditResult
+from sitelore.app.audit.phase import AuditResult
 from sitelore.audit.catalogue import RULES
-from sitelore.audit.findings import RuleCard
+from sitelore.audit.findings import RuleCard, rule_cards
 from sitelore.audit.rule import Rule
 from sitelore.audit.site import PageSummary, Site
 from sitelore.export.files import atomic_file
+from sitelore.export.pages import moment
 from sitelore.export.rows import cell
-from sitelore.model.audit import Finding, Indexability, Severity
+from sitelore.model.audit import Finding, FindingRecord, Indexability, Severity
 from sitelore.model.states import UrlState
 
 SARIF_VERSION = "2.1.0"
@@ -32,8 +33,8 @@ Table = Iterator[tuple[object, ...]]
 # JSON
 
 
-def json_report(result: AuditResult, rules: Collection[str]) -> dict[str, Any]:
-    """The result as one JSON object, with the findings of these rules."""
+def json_report(result: AuditResult, records: Collection[FindingRecord]) -> dict[str, Any]:
+    """The result as one JSON object, with these findings and their cards."""
     return {
         "run": result.run.id,
         "site": result.run.site_name,
@@ -44,10 +45,11 @@ def json_report(result: AuditResult, rules: Collection[str]) -> dict[str, Any]:
             "percent": result.score.percent,
             "band": result.score.band,
         },
-        "facts_extracted": result.facts_extracted,
-        "without_facts": result.without_facts,
-        "cards": [_json_card(card) for card in result.cards if card.rule.id in rules],
-        "findings": [_json_finding(each) for each in result.findings if each.rule in rules],
+        "facts_extracted": result.audit.facts_extracted,
+        "without_facts": result.audit.without_facts,
+        "is_stored": result.stored is not None,
+        "cards": [_json_card(card) for card in rule_cards(result.site, records)],
+        "findings": [json_finding(each) for each in records],
     }
 
 
@@ -68,23 +70,42 @@ def _json_card(card: RuleCard) -> dict[str, Any]:
     }
 
 
-def _json_finding(finding: Finding) -> dict[str, Any]:
+def json_finding(record: FindingRecord) -> dict[str, Any]:
+    """A finding with its life, as plain data."""
+    finding, ignored = record.finding, record.ignored
     return {
         "rule": finding.rule,
         "severity": finding.severity.value,
         "url": finding.url,
         "evidence": dict(finding.evidence),
         "key": finding.key,
+        "status": record.status.value,
+        "first_seen": moment(record.first_seen),
+        "last_seen": moment(record.last_seen),
+        "opened_run": record.opened_run,
+        **({"resolved_at": moment(record.resolved_at)} if record.resolved_at is not None else {}),
+        **(
+            {
+                "ignored": {
+                    "reason": ignored.reason,
+                    "by": ignored.by,
+                    "scope": ignored.scope.value,
+                    "until": ignored.until and moment(ignored.until),
+                }
+            }
+            if ignored is not None
+            else {}
+        ),
     }
 
 
 # CSV
 
 
-def write_csv_reports(result: AuditResult, rules: Collection[str], folder: Path) -> list[str]:
+def write_csv_reports(result: AuditResult, records: Iterable[FindingRecord], folder: Path) -> list[str]:
     """Write one CSV file for each report, UTF-8 with a byte order mark, which spreadsheets need. Returns their names."""
     reports: dict[str, Callable[[], Table]] = {
-        "findings.csv": lambda: _findings_table(each for each in result.findings if each.rule in rules),
+        "findings.csv": lambda: _findings_table(records),
         "pages.csv": lambda: _pages_table(result.site),
         "links_broken.csv": lambda: _broken_links_table(result.site),
         "redirects.csv": lambda: _redirects_table(result.site),
@@ -99,12 +120,13 @@ def write_csv_reports(result: AuditResult, rules: Collection[str], folder: Path)
     return list(reports)
 
 
-def _findings_table(findings: Iterable[Finding]) -> Table:
-    yield ("severity", "rule", "title", "address", "evidence", "fix", "key")
-    for finding in findings:
-        rule = RULES[finding.rule]
+def _findings_table(records: Iterable[FindingRecord]) -> Table:
+    yield ("severity", "rule", "title", "address", "evidence", "fix", "status", "first_seen", "key")
+    for record in records:
+        finding, rule = record.finding, RULES[record.finding.rule]
         evidence = "; ".join(evidence_lines(finding))
-        yield (finding.severity.value, rule.id, rule.title, finding.url, evidence, rule.fix, finding.key)
+        status, first_seen = record.status.value, moment(record.first_seen)
+        yield (finding.severity.value, rule.id, rule.title, finding.url, evidence, rule.fix, status, first_seen, finding.key)
 
 
 def _pages_table(site: Site) -> Table:
@@ -190,12 +212,12 @@ def _evidence_text(value: object) -> str:
 # SARIF
 
 
-def sarif_log(result: AuditResult, rules: Collection[str], version: str) -> dict[str, Any]:
-    """The findings of these rules as a SARIF log, whose locations are the addresses of pages."""
+def sarif_log(result: AuditResult, rules: Collection[str], records: Iterable[FindingRecord], version: str) -> dict[str, Any]:
+    """These findings of these rules as a SARIF log, whose locations are the addresses of pages."""
     order = [rule_id for rule_id in RULES if rule_id in rules]
     numbers = {rule_id: number for number, rule_id in enumerate(order)}
     driver = {"name": "Sitelore", "version": version, "rules": [_sarif_rule(RULES[rule_id]) for rule_id in order]}
-    results = [_sarif_result(each, numbers[each.rule]) for each in result.findings if each.rule in numbers]
+    results = [_sarif_result(each, numbers[each.finding.rule], result.run.id) for each in records]
     properties = {"site": result.run.site_name, "run": result.run.id}
     return {
         "$schema": _SARIF_SCHEMA,
@@ -215,8 +237,9 @@ def _sarif_rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _sarif_result(finding: Finding, rule_index: int) -> dict[str, Any]:
-    rule = RULES[finding.rule]
+def _sarif_result(record: FindingRecord, rule_index: int, run: str) -> dict[str, Any]:
+    finding, rule = record.finding, RULES[record.finding.rule]
+    ignored = record.ignored
     return {
         "ruleId": rule.id,
         "ruleIndex": rule_index,
@@ -224,4 +247,6 @@ def _sarif_result(finding: Finding, rule_index: int) -> dict[str, Any]:
         "message": {"text": "\n".join((f"{rule.title}. {rule.fix}", *evidence_lines(finding)))},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": finding.url}}}],
         "partialFingerprints": {"siteloreFinding/v1": finding.key},
+        "baselineState": "new" if record.opened_run == run else "unchanged",
+        **({"suppressions": [{"kind": "external", "justification": ignored.reason}]} if ignored is not None else {}),
     }

@@ -1,0 +1,253 @@
+"""Channels (the websites of a tenant), their crawls, and the crawl settings of tenants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sitelore.model.frontier import IdempotencyKey, Offer, Run, RunCounts
+from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import UrlState
+
+WEBSITE = "Website"
+"""The type of a channel. Other types may follow."""
+MIN_PAGES, MAX_PAGES = 10, 500
+"""Limits of a tenant's own page limit."""
+
+
+class Plan(StrEnum):
+    """What a tenant has booked."""
+
+    FREE = "FREE"
+    STARTER = "STARTER"
+    PRO = "PRO"
+    ENTERPRISE = "ENTERPRISE"
+
+
+PLAN_PAGES = {Plan.FREE: 50, Plan.STARTER: 100, Plan.PRO: 300, Plan.ENTERPRISE: MAX_PAGES}
+"""The most pages that one crawl of a channel keeps, whatever the tenant's own limit."""
+
+
+class Frequency(StrEnum):
+    """How often the channels of a tenant are crawled."""
+
+    MANUAL = "MANUAL"
+    WEEKLY = "WEEKLY"
+    MONTHLY = "MONTHLY"
+
+
+class MediaType(StrEnum):
+    """A kind of media that a crawl of a channel downloads."""
+
+    IMAGE = "IMAGE"
+    VIDEO = "VIDEO"
+    DOCUMENT = "DOCUMENT"
+
+
+class Trigger(StrEnum):
+    """What started a crawl of a channel."""
+
+    MANUAL = "manual"
+    SCHEDULE = "schedule"
+    WEBHOOK = "webhook"
+    SIGNUP = "signup"
+
+
+@dataclass(frozen=True, slots=True)
+class TenantCrawlSettings:
+    """The crawl settings of a tenant, which apply to all its channels."""
+
+    plan: Plan = Plan.ENTERPRISE
+    max_pages: int = 100
+    """The tenant's own limit. `effective_max_pages` is what counts."""
+    frequency: Frequency = Frequency.MONTHLY
+    max_video_mb: int = 50
+    """Larger local videos are not downloaded."""
+    time_zone: str = "UTC"
+
+    @property
+    def plan_pages(self) -> int:
+        """The ceiling of the plan."""
+        return PLAN_PAGES[self.plan]
+
+    @property
+    def effective_max_pages(self) -> int:
+        """The most pages that one crawl keeps."""
+        return min(self.max_pages, self.plan_pages)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSettings:
+    """The settings of one channel."""
+
+    max_depth: int = 3
+    max_pages: int | None = None
+    """A lower page limit than the tenant's; None: the tenant's."""
+    include_media: bool = True
+    media_types: tuple[MediaType, ...] = tuple(MediaType)
+    cron: str | None = None
+    """Its own schedule instead of the tenant's frequency."""
+    time_zone: str | None = None
+    """The time zone of its schedule; None: the tenant's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A website of a tenant that is crawled again and again."""
+
+    id: str
+    tenant: TenantId
+    site: SiteId
+    site_name: str
+    title: str
+    url: str
+    settings: ChannelSettings
+    created_at: float
+    updated_at: float
+    has_secret: bool = False
+    """Whether it has a secret for signed change notices."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlConfig:
+    """The settings of a crawl at the time it was started, as the API shows them."""
+
+    start_url: str
+    max_pages: int
+    max_depth: int
+    include_media: bool = True
+    media_types: tuple[MediaType, ...] = tuple(MediaType)
+    max_video_mb: int = 50
+    same_origin_only: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MediaCounts:
+    """Media figures of one crawl, or of a channel."""
+
+    images: int = 0
+    videos: int = 0
+    documents: int = 0
+    duplicates_skipped: int = 0
+    videos_skipped_oversized: int = 0
+    original_bytes: int = 0
+    stored_bytes: int = 0
+    bandwidth_bytes: int = 0
+    """Bytes of media that were downloaded."""
+
+    @property
+    def total(self) -> int:
+        """Media assets of every type."""
+        return self.images + self.videos + self.documents
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlJob:
+    """One crawl of a channel: a run, and what started it."""
+
+    channel: str
+    run: Run
+    trigger: Trigger
+    triggered_by: str
+    config: CrawlConfig
+    scheduled_for: float | None = None
+    """The occurrence of the schedule that started it."""
+    counts: RunCounts = field(default_factory=RunCounts)
+    media: MediaCounts = field(default_factory=MediaCounts)
+
+
+@dataclass(frozen=True, slots=True)
+class NewCrawl:
+    """A crawl to start."""
+
+    site_name: str
+    settings: CrawlSettings
+    offers: tuple[Offer, ...]
+    config: CrawlConfig
+    trigger: Trigger
+    triggered_by: str
+    key: IdempotencyKey
+    """A second start under this key gives the crawl of the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedCrawl:
+    """The answer to a start: the new run, the one that was started under the same idempotency key, or the active one."""
+
+    run: RunId
+    is_new: bool
+    is_refused: bool = False
+    """Another crawl of the channel is active; `run` is that one."""
+    fingerprint: str = ""
+    """Of the request that created it, where there is an idempotency key."""
+
+
+class PageStatus(StrEnum):
+    """The state of a channel's page."""
+
+    ACTIVE = "ACTIVE"
+    FAILED = "FAILED"
+    """The last crawl that visited it got an error. The last good content is kept."""
+    DELETED = "DELETED"
+    """It is gone from the site (deletion detection)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageListing:
+    """A page of a channel's pages."""
+
+    depth: int | None = None
+    status: PageStatus | None = None
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPage:
+    """A page of a channel, with the result of the last visit."""
+
+    id: int
+    url: str
+    status: PageStatus
+    title: str = ""
+    content_hash: str = ""
+    word_count: int = 0
+    depth: int | None = None
+    """None when no recent crawl visited it."""
+    http_status: int | None = None
+    state: UrlState | None = None
+    """The state of its row in the last crawl that visited it."""
+    error: str = ""
+    run: RunId | None = None
+    """The last crawl that visited it."""
+    first_seen_at: float | None = None
+    last_crawled_at: float | None = None
+    last_changed_at: float | None = None
+    document: BlobKey | None = None
+    """Its last good content; None when it was never read."""
+    screenshot: BlobKey | None = None
+    noindex: bool = False
+    is_indexed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelStatistics:
+    """Figures of a channel over all its crawls."""
+
+    pages: dict[PageStatus, int]
+    pages_indexed: int
+    crawls: int
+    crawls_failed: int
+    media: MediaCounts
+    """Over all crawls."""
+    last: CrawlJob | None = None
+    """The last crawl that completed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantUsage:
+    """How much of its crawl settings a tenant uses."""
+
+    channels: int
+    pages: int

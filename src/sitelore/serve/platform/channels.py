@@ -1,0 +1,94 @@
+"""Dependencies of routes below a channel: the channel of the path, and the service for the caller's tenant.
+
+A channel that does not exist, one of another tenant, and one that the token may not reach get the same answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import Path
+from starlette.requests import Request
+
+from sitelore.model.ids import TenantId
+from sitelore.model.platform.accounts import Caller, TokenScope
+from sitelore.model.platform.channels import Channel
+from sitelore.platform.channels import ChannelService
+from sitelore.ports import Blobs, Ledger
+from sitelore.serve.auth import caller_of, require
+from sitelore.serve.problems import CHANNEL_NOT_FOUND, ApiProblem
+from sitelore.serve.run_service import RunService, run_service_of, services_of
+
+_CHANNEL_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+
+ChannelId = Annotated[str, Path(description="The id of a channel.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRequest:
+    """A request that concerns one channel, with everything bound to its tenant."""
+
+    channel: Channel
+    caller: Caller
+    service: ChannelService
+    ledger: Ledger
+    blobs: Blobs
+    runs: RunService
+
+    async def record(self, action: str, changed: str = "") -> None:
+        """Write to the audit log what the caller changed: this object, or the channel."""
+        await self.runs.record(self.caller, action, changed or f"channel:{self.channel.id}")
+
+
+@dataclass(frozen=True, slots=True)
+class _ChannelOf:
+    scope: TokenScope
+
+    async def __call__(self, request: Request, channel_id: ChannelId) -> ChannelRequest:
+        caller = await require(self.scope, is_open_to_channels=True)(request)
+        is_id = _CHANNEL_ID.fullmatch(channel_id) is not None  # Postgres rejects some strings, such as those with NUL
+        target = await _find(request, channel_id, caller) if is_id and caller.channel in {"", channel_id} else None
+        if target is None:
+            raise no_channel()
+        return target
+
+
+def channel_of(scope: TokenScope) -> Callable[[Request, str], Awaitable[ChannelRequest]]:
+    """A FastAPI dependency: the channel of the path, for a caller whose token has this scope."""
+    return _ChannelOf(scope)
+
+
+async def channel_request(request: Request, channel_id: str) -> ChannelRequest | None:
+    """The channel of a request that proves by a signature that it may use it; the channel names the tenant."""
+    context = (await run_service_of(request)).context
+    is_id = _CHANNEL_ID.fullmatch(channel_id) is not None
+    tenant_id = await context.channels.queue().tenant_of_channel(channel_id) if is_id else None
+    tenant = None if tenant_id is None else await context.directory.tenant(tenant_id)
+    if tenant is None or tenant.suspended_at is not None:
+        return None
+    return await _find(request, channel_id, replace(caller_of(request), tenant=tenant.id, channel=channel_id))
+
+
+async def _find(request: Request, channel_id: str, caller: Caller) -> ChannelRequest | None:
+    runs = services_of(request).of(caller.tenant)
+    service = channel_service(runs, caller.tenant)
+    channel = await service.channels.channel(channel_id)
+    if channel is None:
+        return None
+    return ChannelRequest(channel, caller, service, runs.context.ledger, runs.context.blobs, runs)
+
+
+def channel_service(runs: RunService, tenant: TenantId) -> ChannelService:
+    """The channels of a tenant, with the address rules of this server."""
+    context = runs.context
+    return ChannelService(
+        context.channels.for_tenant(tenant), context.clock, context.redaction, runs.settings.allow_private, context.announce
+    )
+
+
+def no_channel() -> ApiProblem:
+    """The answer for a channel that does not exist, or that the caller may not reach."""
+    return ApiProblem(CHANNEL_NOT_FOUND, "no such channel")

@@ -1,0 +1,131 @@
+"""Routes of what a tenant's channels share: crawl settings, and the brand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path
+from starlette.responses import Response
+
+from sitelore.extract.redaction.redactor import redactor_of
+from sitelore.model.errors import UsageError
+from sitelore.model.ids import TenantId
+from sitelore.model.platform.accounts import Caller, TokenScope
+from sitelore.model.platform.brands import StoredBrand
+from sitelore.model.platform.channels import TenantCrawlSettings
+from sitelore.platform.channels import ChannelService
+from sitelore.serve import problems
+from sitelore.serve.auth import require
+from sitelore.serve.openapi import answers
+from sitelore.serve.platform.channel_requests import BrandChanges, CrawlSettingsChanges, brand_changes, changed_crawl_settings
+from sitelore.serve.platform.channel_schemas import BrandView, CrawlSettingsView, crawl_settings_view
+from sitelore.serve.platform.channels import channel_service
+from sitelore.serve.problems import ApiProblem, FieldProblem
+from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.run_service import encode
+from sitelore.serve.schemas import moment
+
+router = APIRouter()
+
+_MAX_TENANT = 2**31 - 1
+TenantName = Annotated[str, Path(alias="tenant_id", description="The id of a tenant.")]
+Operator = Annotated[Caller, Depends(require(TokenScope.ADMIN))]
+
+
+@router.get(
+    "/manage/v1/tenants/{tenant_id}/crawl-settings",
+    response_class=Response,
+    tags=["manage"],
+    summary="Crawl settings of a tenant",
+    responses=answers(CrawlSettingsView, problems.FORBIDDEN, problems.TENANT_NOT_FOUND),
+)
+async def show_crawl_settings(tenant_id: TenantName, service: Service, _: Operator) -> Response:
+    """Page limit, frequency and plan of a tenant, how much of it is used, and when its next scheduled crawl starts."""
+    own, settings = await _of_tenant(tenant_id, service)
+    return await _crawl_settings(tenant_id, own, settings)
+
+
+@router.patch(
+    "/manage/v1/tenants/{tenant_id}/crawl-settings",
+    response_class=Response,
+    tags=["manage"],
+    summary="Change crawl settings of a tenant",
+    responses=answers(CrawlSettingsView, problems.FORBIDDEN, problems.TENANT_NOT_FOUND),
+)
+async def change_crawl_settings(
+    tenant_id: TenantName, body: CrawlSettingsChanges, service: Service, caller: Operator
+) -> Response:
+    """Change the fields that are named. Schedules change at once; crawls that are active keep their limits."""
+    own, before = await _of_tenant(tenant_id, service)
+    settings = changed_crawl_settings(body, before)
+    try:
+        await own.change_crawl_settings(settings)
+    except UsageError as problem:
+        raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.timeZone", str(problem)),)) from None
+    await service.record(caller, "crawl-settings.changed", f"tenant:{tenant_id}")
+    return await _crawl_settings(tenant_id, own, settings)
+
+
+@router.get(
+    "/tenant/v1/brand",
+    response_class=Response,
+    tags=["channels"],
+    summary="The brand",
+    responses=answers(BrandView, problems.FORBIDDEN),
+)
+async def show_brand(service: Service, caller: Annotated[Caller, Depends(require(TokenScope.READ))]) -> Response:
+    """Colours, fonts, logo and icon: what a person has entered, and what crawls of home pages have detected."""
+    stored, brand = await channel_service(service, caller.tenant).brand()
+    return Response(encode(_brand_view(stored, brand)), media_type=JSON)
+
+
+@router.patch(
+    "/tenant/v1/brand",
+    response_class=Response,
+    tags=["channels"],
+    summary="Change the brand",
+    responses=answers(BrandView, problems.FORBIDDEN),
+)
+async def change_brand(
+    body: BrandChanges, service: Service, caller: Annotated[Caller, Depends(require(TokenScope.MANAGE_TENANT))]
+) -> Response:
+    """Enter values. Crawls never replace them; null removes an entry."""
+    changes = brand_changes(body)
+    if redactor_of(service.context.redaction).count_secrets("\n".join(filter(None, changes.values()))):
+        raise ApiProblem(problems.INVALID, "a value holds what looks like a secret; it would be kept, so leave it out")
+    own = channel_service(service, caller.tenant)
+    await own.channels.enter_brand(changes, own.clock())
+    await service.record(caller, "brand.changed", "brand")
+    stored, brand = await own.brand()
+    return Response(encode(_brand_view(stored, brand)), media_type=JSON)
+
+
+async def _of_tenant(tenant_id: str, service: Service) -> tuple[ChannelService, TenantCrawlSettings]:
+    is_id = tenant_id.isascii() and tenant_id.isdecimal() and len(tenant_id) < 11 and 0 < int(tenant_id) <= _MAX_TENANT
+    own = channel_service(service, TenantId(int(tenant_id) if is_id else 0))
+    settings = await own.channels.crawl_settings() if is_id else None
+    if settings is None:
+        raise ApiProblem(problems.TENANT_NOT_FOUND, "no such tenant")
+    return own, settings
+
+
+async def _crawl_settings(tenant_id: str, own: ChannelService, settings: TenantCrawlSettings) -> Response:
+    view = crawl_settings_view(int(tenant_id), settings, await own.channels.usage(), await own.channels.next_scheduled())
+    return Response(encode(view), media_type=JSON)
+
+
+def _brand_view(stored: StoredBrand, brand: dict[str, Any]) -> BrandView:
+    return BrandView(
+        primary_color=brand.get("primary_color"),
+        secondary_color=brand.get("secondary_color"),
+        font_primary=brand.get("font_primary"),
+        font_secondary=brand.get("font_secondary"),
+        logo=brand.get("logo"),
+        favicon=brand.get("favicon"),
+        confidence=brand.get("confidence", 0.0),
+        sources=brand.get("sources", {}),
+        entered=sorted(stored.entered),
+        channel_id=stored.channel,
+        detected_at=moment(stored.detected_at),
+        updated_at=moment(stored.updated_at),
+    )

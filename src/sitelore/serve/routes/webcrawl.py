@@ -1,0 +1,256 @@
+"""Crawl routes of a channel: status, start, pages, statistics, and notices of changes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Depends, Header, Path, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sitelore.model.errors import UsageError
+from sitelore.model.frontier import IdempotencyKey
+from sitelore.model.ids import RunId
+from sitelore.model.platform.accounts import TokenScope
+from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus, StartedCrawl, Trigger
+from sitelore.platform.signatures import is_signed
+from sitelore.ports import Blobs
+from sitelore.serve import problems
+from sitelore.serve.openapi import Responses, answers, empty_answer, problem_answers
+from sitelore.serve.platform.channel_requests import ChannelChangedUrls
+from sitelore.serve.platform.channel_schemas import (
+    ChannelStatisticsView,
+    CrawlJobList,
+    CrawlJobView,
+    CrawlStatusView,
+    WebPageDetail,
+    WebPageList,
+    job_view,
+    page_detail,
+    page_view,
+    position,
+    statistics_view,
+    status_view,
+)
+from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_of, channel_request, no_channel
+from sitelore.serve.problems import ApiProblem, FieldProblem
+from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
+from sitelore.serve.routes.quick import JSON, REPLAYED, Key
+from sitelore.serve.run_service import encode, run_service_of
+
+router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl", tags=["webcrawl"])
+
+_READ = (problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND)
+_MAX_ID = 2**63 - 1
+_JPEG, _PNG, _PNG_START = "image/jpeg", "image/png", b"\x89PNG"
+
+Startable = Annotated[ChannelRequest, Depends(channel_of(TokenScope.CRAWL))]
+PageId = Annotated[str, Path(description="The id of a page.")]
+
+
+@router.get("/status", response_class=Response, summary="The last crawl", responses=answers(CrawlStatusView, *_READ))
+async def show_status(target: Readable) -> Response:
+    """The active crawl with its progress, or the last one."""
+    channels = target.service.channels
+    [*last], _ = await channels.jobs(target.channel.id, 1)
+    schedule = await target.service.expected_schedule(target.channel)
+    return Response(encode(status_view(target.channel, next(iter(last), None), schedule)), media_type=JSON)
+
+
+@router.get("/jobs", response_class=Response, summary="The crawls", responses=answers(CrawlJobList, *_READ))
+async def list_jobs(target: Readable, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """The crawls of a channel, newest first."""
+    jobs, total = await target.service.channels.jobs(target.channel.id, limit, offset)
+    views = [job_view(job) for job in jobs]
+    return Response(encode(CrawlJobList(views, position(total, limit, offset, len(views)))), media_type=JSON)
+
+
+@router.post(
+    "/start",
+    status_code=201,
+    response_class=Response,
+    summary="Start a crawl",
+    responses=answers(CrawlJobView, *_READ, problems.CRAWL_ACTIVE, problems.KEY_REUSED, status=201),
+)
+async def start_crawl(target: Startable, key: Key = None) -> Response:
+    """Crawl the website now. A channel has one active crawl at a time."""
+    caller = target.caller
+    once = None if key is None else _key(f"start\n{target.channel.id}\n{caller.token_id}\n{key}", b"")
+    try:
+        started = await target.service.start(target.channel, Trigger.MANUAL, caller.actor, once)
+    except UsageError as problem:
+        raise ApiProblem(problems.INVALID, str(problem)) from None
+    return await _started(target, started, once)
+
+
+async def changed_channel(
+    channel_id: ChannelId,
+    request: Request,
+    message: Annotated[str | None, Header(alias="webhook-id", description="The id of a signed notice.")] = None,
+    timestamp: Annotated[
+        str | None, Header(alias="webhook-timestamp", description="When it was sent, in Unix seconds; at most 5 minutes ago.")
+    ] = None,
+    signatures: Annotated[
+        str | None, Header(alias="webhook-signature", description="Signatures by Standard Webhooks, separated by spaces.")
+    ] = None,
+) -> ChannelRequest:
+    """The channel of a change notice: signed with the secret of the channel, or sent with a token that may crawl.
+
+    An unknown channel, one without a secret and a wrong signature get the same answer.
+    """
+    if signatures is None:
+        return await channel_of(TokenScope.CRAWL)(request, channel_id)
+    target = await channel_request(request, channel_id)
+    secret = None if target is None else await target.service.channels.secret(target.channel.id)
+    body, now = await request.body(), (await run_service_of(request)).context.clock()
+    if target is None or not is_signed(secret or "", message or "", timestamp or "", signatures, body, now) or secret is None:
+        raise ApiProblem(problems.BAD_SIGNATURE, "sign id, time and body with the secret of the channel")
+    return target
+
+
+@router.post(
+    "/changed",
+    status_code=201,
+    response_class=Response,
+    summary="Report changes",
+    responses=answers(CrawlJobView, *_READ, problems.BAD_SIGNATURE, problems.CRAWL_ACTIVE, problems.KEY_REUSED, status=201),
+)
+async def report_changes(
+    body: ChannelChangedUrls, request: Request, target: Annotated[ChannelRequest, Depends(changed_channel)], key: Key = None
+) -> Response:
+    """Fetch these URLs again, or what has changed on the website. A notice with the same `webhook-id` counts once a day."""
+    caller, raw = target.caller, await request.body()
+    message = request.headers.get("webhook-id") if "webhook-signature" in request.headers else None
+    once = None
+    if message is not None:
+        once = _key(f"webhook\n{target.channel.id}\n{message}", raw)
+    elif key is not None:
+        once = _key(f"changed\n{target.channel.id}\n{caller.token_id}\n{key}", raw)
+    try:
+        started = await target.service.start_changed(target.channel, body.urls, caller.actor, once)
+    except UsageError as problem:
+        raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None
+    return await _started(target, started, once)
+
+
+@router.get("/pages", response_class=Response, summary="The pages", responses=answers(WebPageList, *_READ))
+async def list_pages(
+    target: Readable,
+    depth: Annotated[int | None, Query(ge=0, le=1000, description="Only pages of this depth.")] = None,
+    status: Annotated[PageStatus | None, Query(description="Only pages in this state.")] = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """The pages of a channel, by depth and URL."""
+    listing = PageListing(depth, status, limit, offset)
+    pages, total = await target.service.channels.pages(target.channel.site, listing)
+    documents = await asyncio.gather(*(_document(page, target.blobs) for page in pages))
+    views = [page_view(target.channel, page, document) for page, document in zip(pages, documents, strict=True)]
+    return Response(encode(WebPageList(views, position(total, limit, offset, len(views)))), media_type=JSON)
+
+
+@router.get(
+    "/pages/{web_page_id}",
+    response_class=Response,
+    summary="A page",
+    responses=answers(WebPageDetail, *_READ, problems.PAGE_NOT_FOUND),
+)
+async def show_page(web_page_id: PageId, target: Readable) -> Response:
+    """A page with its text, Markdown, screenshot and media."""
+    page = await _page(web_page_id, target)
+    path = f"/tenant/v1/channels/{target.channel.id}/webcrawl/pages/{page.id}/screenshot" if page.screenshot else None
+    return Response(encode(page_detail(target.channel, page, await _document(page, target.blobs), path)), media_type=JSON)
+
+
+_IMAGE: Responses = {
+    200: {
+        "description": "The screenshot.",
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in (_JPEG, _PNG)},
+    },
+    **problem_answers(*_READ, problems.PAGE_NOT_FOUND),
+}
+
+
+@router.get("/pages/{web_page_id}/screenshot", response_class=Response, summary="The screenshot of a page", responses=_IMAGE)
+async def show_screenshot(web_page_id: PageId, target: Readable) -> Response:
+    """The page as the browser showed it at the last crawl. Only pages that a browser has rendered have one."""
+    page = await _page(web_page_id, target)
+    try:
+        image = await target.blobs.get(page.screenshot) if page.screenshot else b""
+    except KeyError:
+        image = b""
+    if not image:
+        raise ApiProblem(problems.PAGE_NOT_FOUND, "the page has no screenshot")
+    return Response(image, media_type=_PNG if image.startswith(_PNG_START) else _JPEG)
+
+
+@router.delete(
+    "/pages/{web_page_id}",
+    status_code=204,
+    response_class=Response,
+    summary="Delete a page",
+    responses=empty_answer("The page is deleted.", *_READ, problems.PAGE_NOT_FOUND),
+)
+async def delete_page(web_page_id: PageId, target: Manageable) -> Response:
+    """Delete a page with its versions and its part of the search index. It stays deleted until a later crawl finds it again."""
+    page = await _page(web_page_id, target)
+    if not await target.service.channels.delete_page(target.channel.site, page.id):
+        raise _no_page()
+    await target.record("page.deleted", f"page:{page.id}")
+    return Response(status_code=204)
+
+
+@router.get(
+    "/statistics", response_class=Response, summary="Figures of a channel", responses=answers(ChannelStatisticsView, *_READ)
+)
+async def show_statistics(target: Readable) -> Response:
+    """Pages by state, media by type, stored bytes and what compression has saved."""
+    figures = await target.service.channels.statistics(target.channel)
+    schedule = await target.service.expected_schedule(target.channel)
+    return Response(encode(statistics_view(target.channel, figures, schedule)), media_type=JSON)
+
+
+def _key(name: str, body: bytes) -> IdempotencyKey:
+    return IdempotencyKey(hashlib.sha256(name.encode()).hexdigest(), hashlib.sha256(body).hexdigest())
+
+
+async def _started(target: ChannelRequest, started: StartedCrawl | None, once: IdempotencyKey | None) -> Response:
+    if started is None:
+        raise no_channel()
+    if started.is_refused:
+        raise ApiProblem(problems.CRAWL_ACTIVE, f"the crawl {started.run} has not ended", headers={"Retry-After": "30"})
+    if once is not None and started.fingerprint != once.fingerprint:
+        raise ApiProblem(problems.KEY_REUSED, "send another key, or the same request as before")
+    if started.is_new:
+        await target.record("run.created", f"run:{started.run}")
+    job = await target.service.channels.job(RunId(started.run))
+    if job is None:  # deleted meanwhile
+        raise no_channel()
+    headers = {"Location": f"/tenant/v1/channels/{target.channel.id}/webcrawl/status"}
+    return Response(encode(job_view(job)), 201, headers | ({} if started.is_new else {REPLAYED: "true"}), JSON)
+
+
+async def _page(page_id: str, target: ChannelRequest) -> ChannelPage:
+    is_id = page_id.isascii() and page_id.isdecimal() and len(page_id) < 20 and int(page_id) <= _MAX_ID
+    page = await target.service.channels.page(target.channel.site, int(page_id)) if is_id else None
+    if page is None:
+        raise _no_page()
+    return page
+
+
+def _no_page() -> ApiProblem:
+    return ApiProblem(problems.PAGE_NOT_FOUND, "the channel has no such page")
+
+
+async def _document(page: ChannelPage, blobs: Blobs) -> dict[str, Any]:
+    """The stored document of a page; empty when it was never read, or the blob is missing."""
+    if page.document is None:
+        return {}
+    try:
+        document = msgspec.json.decode(await blobs.get(page.document))
+    except KeyError:
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,1 @@
+"""Findings, decisions to ignore them, audits of runs, their insights and settings."""

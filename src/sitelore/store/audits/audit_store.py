@@ -1,0 +1,36 @@
+"""`ports.AuditStore` over SQL: each method runs one repository function in one transaction (see `store/ledger.py`)."""
+
+from __future__ import annotations
+
+from sitelore.model.ids import TenantId
+from sitelore.store.audits import audit_runs, findings
+from sitelore.store.engine import Repository, read, read_long, write
+
+
+class SqlAuditStore(Repository):
+    """Findings and audits of one tenant in SQLite or Postgres, on the engine of the ledger."""
+
+    claim = write(audit_runs.claim_audit)
+    skip = write(audit_runs.skip_audit)
+    report = write(audit_runs.report_audit)
+    finish = write(audit_runs.finish_audit)
+    fail = write(audit_runs.fail_audit)
+    audit = read(audit_runs.find_audit)
+    audits = read_long(audit_runs.list_audits)
+    insights = read_long(audit_runs.insights_of)
+    settings = read(audit_runs.find_settings)
+    save_settings = write(audit_runs.save_settings)
+
+    findings_with_keys = read_long(findings.findings_with_keys)
+    unseen_findings = read_long(findings.unseen_findings)
+    save_findings = write(findings.save_findings)
+    finding = read(findings.find_finding)
+    list_findings = read_long(findings.list_findings)
+    ignores = read(findings.ignores)
+    ignore = write(findings.ignore)
+    stop_ignoring = write(findings.stop_ignoring)
+    open_expired = write(findings.open_expired)
+
+    def for_tenant(self, tenant: TenantId) -> SqlAuditStore:
+        """The audits of another tenant in the same database."""
+        return self if tenant == self._tenant else SqlAuditStore(self._engine, tenant)

@@ -1,0 +1,191 @@
+"""The pages of a channel: the stored pages of its site with their last visit, and URLs that never could be read.
+
+The last visit of a page is its newest row in the recent runs: those since the last one that visited the whole site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from sitelore.model.ids import RunId, SiteId, TenantId
+from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus
+from sitelore.model.search import Presence
+from sitelore.model.settings import Pipeline
+from sitelore.model.states import KEPT, UNCHANGED, RunState, UrlState
+from sitelore.store.index.writes import drop_unsearchable
+from sitelore.store.platform.schema import page_deletions
+from sitelore.store.rows import settings_of
+from sitelore.store.runs.deletion import delete_unused_vectors
+from sitelore.store.schema import links, page_versions, pages, runs, site_urls, sites, urls
+from sitelore.store.statements import insert_for
+from sitelore.store.versions import url_ids
+
+_RECENT_RUNS = 20
+_FAILED = sorted(
+    state.value
+    for state in (UrlState.FORBIDDEN, UrlState.NOT_FOUND, UrlState.SOFT_404, UrlState.HTTP_TERMINAL, UrlState.FAILED)
+)
+_VISITED = sorted({*_FAILED, *(state.value for state in KEPT)})
+_UNCHANGED = sorted(reason.value for reason in UNCHANGED)
+
+
+def name_failed_pages(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
+    """Give ids to the URLs of a run that could not be read, so that the channel can list them."""
+    site = conn.scalar(sa.select(runs.c.site_id).where(runs.c.tenant_id == tenant, runs.c.id == run))
+    c = urls.c
+    failed = sa.and_(c.tenant_id == tenant, c.run_id == run, c.kind == sa.text("'page'"), c.seq.is_not(None))
+    query = sa.select(sa.func.coalesce(c.long_url, c.url)).where(failed, c.state.in_(_FAILED))
+    if names := conn.scalars(query).all():
+        url_ids(conn, tenant, site or 0, names)
+
+
+def list_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: PageListing) -> tuple[list[ChannelPage], int]:
+    """A page of the site's pages, by depth and URL, and the total."""
+    every = _pages(tenant, site, _recent_runs(conn, tenant, site)).subquery("every")
+    condition: sa.ColumnElement[bool] = sa.true()
+    if listing.depth is not None:
+        condition &= every.c.depth == listing.depth
+    if listing.status is not None:
+        condition &= every.c.status == listing.status.value
+    total = conn.scalar(sa.select(sa.func.count()).select_from(every).where(condition)) or 0
+    query = sa.select(every).where(condition).order_by(every.c.depth.is_(None), every.c.depth, every.c.url, every.c.id)
+    return [_page_of(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total
+
+
+def find_page(conn: sa.Connection, tenant: TenantId, site: SiteId, page: int) -> ChannelPage | None:
+    """The page with this id."""
+    every = _pages(tenant, site, _recent_runs(conn, tenant, site), page).subquery("every")
+    row = conn.execute(sa.select(every)).one_or_none()
+    return None if row is None else _page_of(row)
+
+
+def count_pages(conn: sa.Connection, tenant: TenantId, site: SiteId) -> dict[PageStatus, int]:
+    """The number of pages in each state."""
+    every = _pages(tenant, site, _recent_runs(conn, tenant, site)).subquery("every")
+    rows = conn.execute(sa.select(every.c.status, sa.func.count()).group_by(every.c.status))
+    counts: dict[str, int] = {row[0]: row[1] for row in rows}
+    return {status: counts.get(status.value, 0) for status in PageStatus}
+
+
+def indexed_pages(conn: sa.Connection, tenant: TenantId, site: SiteId) -> int:
+    """The number of pages in the search index."""
+    return conn.scalar(sa.select(sites.c.indexed_pages).where(sites.c.tenant_id == tenant, sites.c.id == site)) or 0
+
+
+def delete_page(conn: sa.Connection, tenant: TenantId, site: SiteId, page: int) -> bool:
+    """Delete a page with its versions, links, chunks and vectors, until a later run finds it again. False without such a page.
+
+    Rows of earlier runs stay, as do blobs that they refer to.
+    """
+    this_site = sa.and_(sites.c.tenant_id == tenant, sites.c.id == site)
+    conn.execute(sa.select(sites.c.id).where(this_site).with_for_update())
+    if find_page(conn, tenant, site, page) is None:
+        return False
+    url = conn.scalar(sa.select(site_urls.c.url).where(site_urls.c.tenant_id == tenant, site_urls.c.id == page))
+    this_page = sa.and_(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.url == url)
+    conn.execute(sa.update(pages).where(this_page).values(presence=Presence.GONE.value))
+    drop_unsearchable(conn, tenant, site)
+    conn.execute(sa.delete(pages).where(this_page))
+    c = page_versions.c
+    of_page = sa.and_(c.tenant_id == tenant, c.site_id == site, c.url_id == page)
+    versions = sa.select(c.id).where(of_page)
+    conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(versions)))
+    conn.execute(sa.delete(page_versions).where(of_page))
+    delete_unused_vectors(conn, tenant)
+    last_run = sa.select(sa.func.max(runs.c.id)).where(runs.c.tenant_id == tenant, runs.c.site_id == site)
+    values = {"tenant_id": tenant, "site_id": site, "url_id": page, "run_id": conn.scalar(last_run) or ""}
+    insert = insert_for(conn.dialect.name)(page_deletions).values(values)
+    key = ["tenant_id", "site_id", "url_id"]
+    conn.execute(insert.on_conflict_do_update(index_elements=key, set_={"run_id": insert.excluded.run_id}))
+    return True
+
+
+def _recent_runs(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[str]:
+    """The runs since the last one that completed and visited the whole site, with that one."""
+    query = sa.select(runs.c.id, runs.c.state, runs.c.settings).where(runs.c.tenant_id == tenant, runs.c.site_id == site)
+    recent = []
+    for run, state, settings in conn.execute(query.order_by(runs.c.created_at.desc()).limit(_RECENT_RUNS)):
+        recent.append(run)
+        if state == RunState.COMPLETED.value:
+            decoded = settings_of(settings)
+            if decoded.pipeline is not Pipeline.UPDATE_DELTA or decoded.max_depth != 0:
+                break
+    return recent
+
+
+def _latest_visits(tenant: TenantId, recent: Sequence[str]) -> sa.Subquery:
+    """The newest row of each URL that was visited in these runs."""
+    c = urls.c
+    number = sa.func.row_number().over(partition_by=c.url, order_by=c.run_id.desc()).label("number")
+    query = sa.select(c.url, c.long_url, c.run_id, c.state, c.depth, c.status_code, c.error, c.fetched_at, number)
+    query = query.where(c.tenant_id == tenant, c.run_id.in_(recent), c.kind == sa.text("'page'"), c.seq.is_not(None))
+    is_unchanged = sa.and_(c.state == sa.text("'SKIPPED'"), c.skip_reason.in_(_UNCHANGED))
+    rows = query.where(sa.or_(c.state.in_(_VISITED), is_unchanged)).subquery("visits")
+    return sa.select(rows).where(rows.c.number == 1).subquery("latest")
+
+
+def _pages(tenant: TenantId, site: SiteId, recent: Sequence[str], page: int | None = None) -> sa.CompoundSelect[Any]:
+    """All pages of a site, or the one with this id."""
+    latest = _latest_visits(tenant, recent)
+    return sa.union_all(_stored_pages(latest, tenant, site, page), _unread_pages(latest, tenant, site, page))
+
+
+def _stored_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int | None) -> sa.Select[Any]:
+    """Pages that were read, in this or an earlier crawl."""
+    p, version, u = pages.c, page_versions.alias("version"), latest.c
+    of_url = sa.and_(site_urls.c.tenant_id == p.tenant_id, site_urls.c.site_id == p.site_id, site_urls.c.url == p.url)
+    current = sa.and_(
+        version.c.tenant_id == tenant,
+        version.c.site_id == site,
+        version.c.url_id == site_urls.c.id,
+        version.c.ended_at.is_(None),
+    )
+    first = page_versions.alias("first")
+    of_first = sa.and_(first.c.tenant_id == tenant, first.c.site_id == site, first.c.url_id == site_urls.c.id)
+    first_seen = sa.select(sa.func.min(first.c.seen_at)).where(of_first).correlate(site_urls).scalar_subquery()
+    status = sa.case(
+        (p.presence == sa.text("'GONE'"), sa.literal(PageStatus.DELETED.value)),
+        (u.state.in_(_FAILED), sa.literal(PageStatus.FAILED.value)),
+        else_=sa.literal(PageStatus.ACTIVE.value),
+    )
+    read_at = sa.case((u.fetched_at > p.fetched_at, u.fetched_at), else_=p.fetched_at)
+    query = sa.select(
+        site_urls.c.id.label("id"), sa.func.coalesce(p.long_url, p.url).label("url"), status.label("status"),
+        p.title.label("title"), p.content_hash.label("content_hash"), p.word_count.label("word_count"), u.depth.label("depth"),
+        u.status_code.label("http_status"), u.state.label("state"), u.error.label("error"), u.run_id.label("run"),
+        first_seen.label("first_seen_at"), read_at.label("last_crawled_at"), version.c.seen_at.label("last_changed_at"),
+        p.document.label("document"), p.screenshot.label("screenshot"), p.noindex.label("noindex"),
+        sa.case((p.indexed.is_not(None), 1), else_=0).label("is_indexed"),
+    )  # fmt: skip
+    joined = pages.join(site_urls, of_url).outerjoin(version, current).outerjoin(latest, u.url == p.url)
+    query = query.select_from(joined).where(p.tenant_id == tenant, p.site_id == site, p.alias_of.is_(None))
+    return query if page is None else query.where(site_urls.c.id == page)
+
+
+def _unread_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int | None) -> sa.Select[Any]:
+    """URLs that could not be read in any crawl, unless a person has deleted them since."""
+    u, d = latest.c, page_deletions.c
+    text, number = sa.cast(sa.null(), sa.Text), sa.cast(sa.null(), sa.Double)
+    of_url = sa.and_(site_urls.c.tenant_id == tenant, site_urls.c.site_id == site, site_urls.c.url == u.url)
+    is_stored = sa.exists().where(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.url == u.url)
+    is_deleted = sa.exists().where(d.tenant_id == tenant, d.site_id == site, d.url_id == site_urls.c.id, d.run_id >= u.run_id)
+    query = sa.select(
+        site_urls.c.id, sa.func.coalesce(u.long_url, u.url), sa.literal(PageStatus.FAILED.value), sa.literal(""),
+        sa.literal(""), sa.literal(0), u.depth, u.status_code, u.state, u.error, u.run_id, number, u.fetched_at, number,
+        text, text, sa.literal(0), sa.literal(0),
+    )  # fmt: skip
+    query = query.select_from(latest.join(site_urls, of_url)).where(u.state.in_(_FAILED), ~is_stored, ~is_deleted)
+    return query if page is None else query.where(site_urls.c.id == page)
+
+
+def _page_of(row: Any) -> ChannelPage:
+    (page, url, status, title, content_hash, word_count, depth, http_status, state, error, run, first_seen_at, last_crawled_at,
+     last_changed_at, document, screenshot, noindex, is_indexed) = row  # fmt: skip
+    return ChannelPage(
+        page, url, PageStatus(status), title, content_hash, word_count, depth, http_status,
+        None if state is None else UrlState(state), error or "", run, first_seen_at, last_crawled_at, last_changed_at, document,
+        screenshot, bool(noindex), bool(is_indexed),
+    )  # fmt: skip

@@ -1,0 +1,27 @@
+"""Factories for tests of the audit store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.ports.frontier import NOW, u
+
+from sitelore.model.audit import AuditScore, Finding, FindingRecord, FindingStatus, Ignore, Severity, finding_key
+from sitelore.model.frontier import Run
+from sitelore.ports import AuditStore
+
+
+def record(path: str = "a", rule: str = "title-missing", run: str = "run", **more: Any) -> FindingRecord:
+    """An open finding of a page."""
+    severity, evidence = more.pop("severity", Severity.ERROR), more.pop("evidence", {"target": u("lost")})
+    finding = Finding(rule, u(path), severity, evidence, finding_key(rule, u(path), []))
+    return FindingRecord(finding, more.pop("status", FindingStatus.OPEN), NOW, NOW, opened_run=run, seen_run=run, **more)
+
+
+async def audited(store: AuditStore, run: Run) -> None:
+    """Store an audit of a run, with a row in every table."""
+    assert await store.claim(run.id, NOW, NOW + 60)
+    await store.save_findings(run.site, [record(run=run.id)])
+    await store.ignore(run.site, Ignore("title-length", "by design", key="other"))
+    await store.save_settings(run.site, {"rules": {"title-length": False}})
+    await store.finish(run.id, AuditScore(1, 2), True, {"run_honesty": {"read": 1}}, NOW + 1)
