@@ -34,6 +34,7 @@ from sitelore.model.frontier import (
     Settlement,
     StoredEvent,
     Tenant,
+    UrlFacets,
     UrlListing,
     UrlRow,
     WaveFacts,
@@ -422,6 +423,10 @@ class Ledger(Protocol):
 
     async def list_rows(self, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
         """A page of a run's URLs, and the total; without sitemap rows."""
+        ...
+
+    async def url_facets(self, run: RunId, listing: UrlListing) -> UrlFacets:
+        """Counts of the URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
         ...
 
     async def delete_run(self, run: RunId) -> bool:

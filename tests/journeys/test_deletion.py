@@ -235,7 +235,7 @@ async def test_nothing_of_a_deleted_tenant_is_left_in_files_or_logs(
             endpoint, secret = await webhooks.create(tenant.id, f"{hook.url}/{MARKER}")
             run = await start_run(own.ledger, crawl_settings(marked.url()), app.clock(), app.redaction)
             assert (await app.crawl(run, Progress(), asyncio.Event())).state is RunState.COMPLETED
-            await app.search.service(tenant.id).update_all(asyncio.Event())
+            await app.search.service(tenant.id).update_words(asyncio.Event())
             assert await webhooks.sender.run_due() == 1
             assert hook.requests
             contents = [*stored_bytes(tmp_path), secret.removeprefix("whsec_").encode(), endpoint.id.encode(), run.id.encode()]

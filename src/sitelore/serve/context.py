@@ -16,6 +16,7 @@ from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.platform.authentication import Authenticator
 from sitelore.platform_ports import AccountDirectory, Accounts, Channels, RateLimiter
 from sitelore.ports import AuditStore, BlobStorage, Clock, Ledger, RunQueue
+from sitelore.serve.sessions import Sessions
 
 if TYPE_CHECKING:
     from sitelore.app.app import App
@@ -58,6 +59,8 @@ class AppContext:
     """Gives the media of a tenant."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
+    demo_site: Callable[[], str] | None = None
+    """Starts the bundled example site in this process and gives its URL. None where workers are other processes."""
     tenant: TenantId = DEFAULT_TENANT
 
     def for_tenant(self, tenant: TenantId) -> AppContext:
@@ -111,6 +114,8 @@ class ApiSettings:
     heartbeat_s: float = 15.0
     poll_s: float = 0.5
     """Poll interval of event streams."""
+    sessions: Sessions = field(default_factory=Sessions)
+    """The browsers that are signed in to the dashboard."""
     ready_s: float = 2.5
     """How long `/ready` waits for the ledger: longer than a server retries, so that the answer names the error."""
 

@@ -37,6 +37,7 @@ class SqlLedger(Repository):
     create_run_once = write(listing.create_run_once)
     list_runs = read_long(listing.list_runs)
     list_rows = read_long(listing.list_rows)
+    url_facets = read_long(listing.url_facets)
     events = read_long(events.events_after)
     delete_run = write(deletion.delete_run)
     delete_site = write(deletion.delete_site)
