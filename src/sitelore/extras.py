@@ -12,6 +12,7 @@ LIBRARIES = {
     "mcp": ("mcp",),
     "media": ("pyvips",),
     "scaled": ("asyncpg", "greenlet", "obstore", "redis"),
+    "secrets": ("cryptography",),
     "search": ("numpy", "snowballstemmer", "splintr"),
 }
 """The modules that code imports of each extra of pyproject.toml."""

@@ -39,6 +39,13 @@ FENCED = _counter("crawl_settlements_fenced_total", "Settlements rejected becaus
 RECOVERED = _counter("crawl_stale_claims_recovered_total", "Expired leases that were put back to QUEUED.")
 CYCLES = _counter("crawl_queue_reconciliation_cycles_total", "Maintenance cycles of runs.")
 RESENT = _counter("crawl_queue_reconciliation_signals_total", "Runs with work for which a signal was sent once more.")
+INDEXING = histogram(
+    "sitelore_index_batch_duration_seconds", "A batch of pages, from reading them until their chunks are stored."
+)
+INDEXED = _counter("sitelore_index_pages_total", "Pages that were split into chunks and indexed.")
+EMBEDDED = _counter("sitelore_index_embedded_texts_total", "Texts of chunks that were embedded.")
+WEBHOOK = histogram("sitelore_webhook_duration_seconds", "One attempt to deliver an event to a webhook endpoint.")
+WEBHOOK_ATTEMPTS = _counter("sitelore_webhook_attempts_total", "Attempts to deliver events, by what followed.", "step")
 RUNS_ENDED = _counter("crawl_runs_ended_total", "Runs that ended, by state.", "state")
 
 

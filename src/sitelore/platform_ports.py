@@ -1,4 +1,4 @@
-"""Interfaces of the platform (Protocols): channels and their schedules, accounts, the audit log, rate limits, media.
+"""Interfaces of the platform (Protocols): channels and their schedules, accounts, the audit log, rate limits, webhooks, media.
 
 Separate from `ports.py`, because only servers, and crawls with media, need them. Implemented by `store/platform`, `MediaFiles`
 by `store/blobs`, and `RateLimiter` also by `platform/rate_limits.py`.
@@ -29,6 +29,18 @@ from sitelore.model.platform.channels import (
 from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, StoredMedia
 from sitelore.model.platform.rate_limits import BucketState, RateLimit
 from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
+from sitelore.model.platform.signup import Registered, Registration
+from sitelore.model.platform.webhooks import (
+    Attempt,
+    Delivery,
+    DeliveryBatch,
+    DeliveryListing,
+    DeliveryVerdict,
+    EndpointChange,
+    WebhookEndpoint,
+    WebhookQueue,
+    WebhookStats,
+)
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
 
@@ -259,6 +271,10 @@ class AccountDirectory(Protocol):
         """The tenant of this id."""
         ...
 
+    async def register(self, registration: Registration) -> Registered:
+        """Store a sign-up, in one transaction."""
+        ...
+
     async def suspend(self, tenant: TenantId, since: float | None) -> Tenant | None:
         """Refuse the tokens of a tenant from now on, or (None) accept them again. None when there is no such tenant."""
         ...
@@ -269,6 +285,86 @@ class RateLimiter(Protocol):
 
     async def take(self, buckets: Sequence[tuple[str, RateLimit]]) -> list[BucketState]:
         """Take one request out of each bucket, or, if one is empty, out of none. The states afterwards."""
+        ...
+
+
+# Webhooks
+
+
+class Webhooks(Protocol):
+    """Webhook endpoints of a tenant, their queues and the delivery log.
+
+    Events are queued in the transaction that stores them. The last methods concern all tenants.
+    """
+
+    def for_tenant(self, tenant: TenantId) -> Webhooks:
+        """The webhooks of another tenant."""
+        ...
+
+    async def add_endpoint(self, endpoint: WebhookEndpoint) -> None:
+        """Store a new endpoint. It receives what happens from now on."""
+        ...
+
+    async def endpoints(self) -> list[WebhookEndpoint]:
+        """All endpoints, oldest first."""
+        ...
+
+    async def endpoint(self, endpoint: str) -> WebhookEndpoint | None:
+        """The endpoint with this id."""
+        ...
+
+    async def change_endpoint(self, endpoint: str, change: EndpointChange, now: float) -> WebhookEndpoint | None:
+        """Change an endpoint; a disabled one turns what it has not received into dead letters. None when there is none."""
+        ...
+
+    async def rotate_secret(self, endpoint: str, secret: str, old_until: float) -> WebhookEndpoint | None:
+        """Replace the secret; the one before is valid as well until this time."""
+        ...
+
+    async def remove_endpoint(self, endpoint: str) -> bool:
+        """Delete an endpoint with its delivery log. False when there is none."""
+        ...
+
+    async def deliveries(self, endpoint: str, listing: DeliveryListing) -> tuple[list[Delivery], int]:
+        """A page of the delivery log of an endpoint, newest first, and the number of all entries."""
+        ...
+
+    async def replay(self, endpoint: str, event: int, now: float) -> bool:
+        """Queue a delivery again. False when there is none, or the endpoint is disabled."""
+        ...
+
+    async def replay_dead(self, endpoint: str, since: float, until: float, now: float) -> int:
+        """Queue the dead letters of events in this period again. Gives their number."""
+        ...
+
+    async def pending_batch(self, queue: WebhookQueue, limit: int) -> DeliveryBatch | None:
+        """The first pending deliveries of a leased queue; None when the lease was lost, or the endpoint is gone or disabled."""
+        ...
+
+    async def record_attempt(
+        self, queue: WebhookQueue, event: int, attempt: Attempt, verdict: DeliveryVerdict, lease_until: float
+    ) -> bool:
+        """Store the result of an attempt, and what follows. True while the queue is leased and has more to send."""
+        ...
+
+    async def release_queue(self, queue: WebhookQueue) -> None:
+        """End the lease of a queue."""
+        ...
+
+    async def claim_queues(self, worker: str, limit: int, now: float, lease_until: float) -> list[WebhookQueue]:
+        """Lease due queues of all tenants, the longest due first, a few of each endpoint at a time."""
+        ...
+
+    async def next_due(self) -> float | None:
+        """When the next delivery of any tenant is due; None when nothing is pending."""
+        ...
+
+    async def release_all(self) -> None:
+        """End the leases of all queues. For the one process of a data directory, when it starts."""
+        ...
+
+    async def stats(self, now: float) -> WebhookStats:
+        """Numbers for metrics, over all tenants."""
         ...
 
 

@@ -34,6 +34,7 @@ from sitelore.model.frontier import (
     Settlement,
     StoredEvent,
     Tenant,
+    UrlFacets,
     UrlListing,
     UrlRow,
     WaveFacts,
@@ -268,8 +269,11 @@ class RunQueue(Protocol):
         """The tenant of this name; it is created if there is none."""
         ...
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
-        """Leader election: True when this process may do the task now. Held until the block ends."""
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
+        """Leader election: True when this process may do the task now. Held until the block ends.
+
+        Without `for_long`, a process that is suspended for seconds may lose the lock.
+        """
         ...
 
 
@@ -421,6 +425,10 @@ class Ledger(Protocol):
         """A page of a run's URLs, and the total; without sitemap rows."""
         ...
 
+    async def url_facets(self, run: RunId, listing: UrlListing) -> UrlFacets:
+        """Counts of the URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
+        ...
+
     async def delete_run(self, run: RunId) -> bool:
         """Delete a run and its rows; the pages of its site stay. False when there is no such run or it has not ended."""
         ...
@@ -537,6 +545,10 @@ class SearchIndex(Protocol):
         """Pages whose chunks are out of date, by URL, starting after `after`."""
         ...
 
+    async def keep_chunks(self, site: SiteId, epoch: str, kept: Sequence[PageToIndex]) -> None:
+        """Note that the chunks of these pages are those that the settings of this epoch give."""
+        ...
+
     async def write_pages(self, site: SiteId, epoch: str, pages: Sequence[IndexedPage]) -> IndexWritten:
         """Replace the chunks of these pages; chunks with an unchanged id keep their number and vector.
 
@@ -554,6 +566,10 @@ class SearchIndex(Protocol):
 
     async def postings(self, site: SiteId, terms: Collection[str]) -> dict[str, list[bytes]]:
         """The packed `Postings` of terms in ascending order of chunk numbers; they may still contain deleted chunks."""
+        ...
+
+    async def terms(self, site: SiteId, prefix: str, limit: int) -> list[tuple[str, int]]:
+        """The terms that begin like this with the number of chunks that contain each, the most frequent first."""
         ...
 
     async def chunk_records(self, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:

@@ -22,6 +22,7 @@ from tests.support.http_server import page, prose, redirect, serve_site, site
 
 from sitelore.serve.app import application
 from sitelore.serve.context import ApiSettings
+from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
 from sitelore.serve.openapi import openapi_document
 
 pytestmark = pytest.mark.alone("a thousand requests in one test, which would starve the tests beside it")
@@ -120,8 +121,10 @@ def test_every_route_describes_its_problems(with_tokens: bool) -> None:
             answers = operation["responses"]
             expected = {"500", "503"} | ({"400", "408", "413", "415"} if method == "post" else set())
             expected |= {"404"} if "{" in path else set()
-            if path not in {"/health", "/ready"}:
-                expected |= {"401"} if with_tokens else {"403", "421"}
+            if path not in OPEN_PATHS:
+                expected |= {"403", "429"}
+            if path not in PUBLIC_PATHS:
+                expected |= {"401"} if with_tokens else {"421"}
             assert expected <= set(answers), (path, method)
             for status, answer in answers.items():
                 assert answer["description"], (path, method, status)

@@ -19,7 +19,7 @@ from tests.interfaces.api import idle_app
 from tests.interfaces.cli import COMMAND, environment, error_line, sitelore
 from tests.interfaces.mcp_app import FakeBackend
 
-from sitelore.cli.commands.demo import demo_site
+from sitelore.app.demo_site import demo_site
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.server import listening_socket, serve

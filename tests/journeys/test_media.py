@@ -283,7 +283,7 @@ async def test_documents_are_found_by_search_and_no_pages_of_the_export(tmp_path
         done = await crawl(tmp_path, crawl_settings(server.url("/"), media=ALL))
         assert server.url("/report.pdf") not in done.result.rows
         async with embedded(tmp_path, writing=True) as app:
-            await app.search_service.update_all(asyncio.Event())
+            await app.search_service.update_words(asyncio.Event())
             hits = await app.search_service.search(SearchQuery("annual report", mode=SearchMode.LEXICAL))
             assert server.url("/report.pdf") in {str(hit.chunk.url) for hit in hits.hits}
 

@@ -25,6 +25,7 @@ from sitelore.model.document import Blob, PageLink
 from sitelore.model.frontier import Effects, IdempotencyKey, Offer, Run, Settlement, Source, Verdict
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanBytes, CleanText, RunId, SiteId, TenantId
 from sitelore.model.platform.media import ShownMedia
+from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings, MediaType
@@ -35,15 +36,19 @@ from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.platform.schema import crawl_jobs, page_deletions, schedules
+from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.qdrant import delete_points
 from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
 
 MODEL, EPOCH = "model", "epoch"
-OF_THE_PLATFORM = {"audit_log", "brands", "channels", "crawl_jobs", "page_deletions", "schedules", "tokens", "users"}
-"""Tables that are empty here."""
+OF_TENANT = {"tenants", "models", "brands", "users", "tokens", "audit_log"}
+"""Tables whose rows belong to no site."""
 LATER = NOW + 1000.0
+OF_TENANT = {"tenants", "models", "retention", "webhook_endpoints"}
+"""Tables whose rows belong to no site."""
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
@@ -96,6 +101,7 @@ class Store:
 
         await self.owner.write(insert)
         await audited(SqlAuditStore(self.ledger._engine, run.tenant), run)
+        await self.owner.write(_insert_channel, run)
 
     async def _index(self, run: Run, texts: Sequence[str]) -> None:
         await self.search_index.open_epoch(run.site, EPOCH)
@@ -119,6 +125,23 @@ class Store:
         return await self.owner.read(read)  # type: ignore[no-any-return]
 
 
+def _insert_channel(conn: sa.Connection, run: Run) -> None:
+    """Make the run a crawl of a channel of its site, with a schedule and a deleted page."""
+    tenant, channel = {"tenant_id": run.tenant}, f"channel-{run.site}"
+    site = {**tenant, "site_id": run.site}
+    new_channel = sa.text(
+        "INSERT INTO channels (tenant_id, id, site_id, host, title, url, settings, created_at, updated_at)"
+        " VALUES (:tenant_id, :id, :site_id, :id, '', '', '{}', 0, 0) ON CONFLICT DO NOTHING"
+    )
+    is_new = conn.execute(new_channel, {**site, "id": channel}).rowcount == 1
+    job = {"trigger_type": "manual", "triggered_by": "", "config": "{}", "active": 0, "follow_up": 0}
+    conn.execute(sa.insert(crawl_jobs).values(**tenant, run_id=run.id, channel_id=channel, **job))
+    if is_new:
+        conn.execute(sa.insert(page_deletions).values(**site, url_id=1, run_id=run.id))
+        rule = {"cron": "0 0 * * 0", "time_zone": "UTC", "jitter_s": 0, "next_at": 0.0, "due_at": 0.0}
+        conn.execute(sa.insert(schedules).values(**tenant, channel_id=channel, **rule))
+
+
 def _chunk(url: str, text: str) -> IndexedChunk:
     chunk = Chunk(ChunkId(text_hash(f"{url} {text}")), CleanText(text), 0, len(text), 1)
     return IndexedChunk(chunk, {text: 1}, 1, text_hash(text))
@@ -132,6 +155,7 @@ def _sorted(conn: sa.Connection, query: Any) -> list[tuple[Any, ...]]:
 async def store(database: Database) -> Store:
     engine = await database.engine()
     owner = await database.owner()
+    await SqlWebhooks(engine, DEFAULT_TENANT).add_endpoint(WebhookEndpoint("hook", "https://hook.test/", (), "plain:s", NOW))
     return Store(SqlLedger(engine, DEFAULT_TENANT), SqlSearchIndex(engine, DEFAULT_TENANT), owner)
 
 
@@ -148,7 +172,7 @@ async def test_deleting_a_site_leaves_no_row_of_it_and_every_other_row(store: St
     await store.crawl("b.test", texts=["shared", "of b"])
     run = await store.crawl("b.test", "changed", LATER, texts=["shared", "of b, changed"])
     after = await store.rows()
-    assert {name for name in before if len(after[name]) <= len(before[name])} == {"tenants", "models"} | OF_THE_PLATFORM
+    assert {name for name in before if len(after[name]) <= len(before[name])} == OF_TENANT
     assert await store.ledger.delete_site(run.site)
     left = await store.rows()
     assert without_last_event(left) == without_last_event(before)

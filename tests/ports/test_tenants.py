@@ -30,7 +30,9 @@ from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, UserRole
 from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCrawl, Trigger
 from sitelore.model.platform.media import ShownMedia
+from sitelore.model.platform.retention import RetentionPolicy
 from sitelore.model.platform.schedules import Planned, ScheduleRule
+from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
@@ -42,14 +44,27 @@ from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.platform.accounts import SqlAccounts
 from sitelore.store.platform.channel_store import SqlChannels
+from sitelore.store.platform.retention import set_retention
 from sitelore.store.platform.schema import page_deletions
+from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, sites, tenants
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
 TABLES = [table.name for table in complete_metadata().sorted_tables]
-NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state", "audits_unfinished", "schedules_due", "tokens_by_id"}
+NOT_BY_TENANT = {
+    "runs_queue",
+    "runs_running",
+    "runs_state",
+    "audits_unfinished",
+    "schedules_due",
+    "tokens_by_id",
+    "webhook_queues_due",
+}
 """Indexes of schedulers, maintenance and authentication, which serve all tenants."""
-SHARED = {"tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens"}
+SHARED = {
+    "tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens", "webhook_endpoints",
+    "webhook_queues",
+}  # fmt: skip
 """Tables that schedulers, maintenance and authentication read across tenants."""
 
 
@@ -67,6 +82,9 @@ async def fill_channels(channels: SqlChannels) -> None:
 
 async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) -> None:
     """Store something in every table."""
+    webhooks = SqlWebhooks(ledger._engine, ledger._tenant)
+    await webhooks.add_endpoint(WebhookEndpoint(f"hook-{content}", f"https://{content}.test/", (), "plain:secret", NOW))
+    await ledger._write(set_retention, RetentionPolicy(events_s=NOW))
     await ledger.save_robots(RobotsFile("http://site.test", NOW, 200, f"# {content}"))
     key = IdempotencyKey("key", content)
     settings = CrawlSettings(seeds=("http://site.test/",))
@@ -240,6 +258,21 @@ async def test_the_ledger_of_a_tenant_does_not_find_what_another_has(database: D
     assert await index.chunk_records(run.site, [1]) == []
     assert await index.postings(run.site, ["blue"]) == {}
     assert [stats.site for stats in await index.site_stats()] != [run.site]
+
+
+async def test_a_deleted_tenant_leaves_no_row_in_any_table_and_those_of_another_stay(database: Database) -> None:
+    engine, [red, blue] = await two_tenants(database)
+    owner = await database.owner()
+    columns = {table: "id" if table == "tenants" else "tenant_id" for table in TABLES}
+    theirs = {table: await owner.read(_rows_of, table, column, red) for table, column in columns.items()}
+    assert all(theirs.values())
+    ledger = SqlLedger(engine, blue)
+    for run in await ledger.runs():
+        assert await ledger.end_run(run.id, RunState.CANCELLED, NOW)
+    assert await ledger.delete_tenant()
+    left = {table: await owner.read(_rows_of, table, column, blue) for table, column in columns.items()}
+    assert {table: count for table, count in left.items() if count} == {}
+    assert {table: await owner.read(_rows_of, table, column, red) for table, column in columns.items()} == theirs
 
 
 async def test_events_are_stored_with_what_they_report(database: Database) -> None:

@@ -59,11 +59,14 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.model.platform.channels import Channel
     from sitelore.platform.media import MediaService
     from sitelore.platform.schedules import Scheduler
+    from sitelore.platform.webhooks import WebhookService
     from sitelore.platform_ports import MediaFiles
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
+    from sitelore.store.platform.retention import SqlRetention
     from sitelore.store.vectors.search import VectorSearch
 
 _LOG = logging.getLogger(__name__)
@@ -95,6 +98,8 @@ class App:
     """Built for the first query."""
     accounts: LazyAccounts
     """Loaded when they are first used."""
+    webhooks: LazyWebhooks
+    """Outgoing webhooks, built on first use."""
     database_name: str
     """The file or the URL of the database, without its password."""
     blobs_name: str
@@ -173,6 +178,12 @@ class App:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
 
+    async def delete_channel(self, channel: Channel) -> None:
+        """Cancel the crawl of a channel and delete everything of its site."""
+        from sitelore.app.deletion import delete_channel  # noqa: PLC0415 not needed by a crawl
+
+        await delete_channel(self, channel)
+
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Cancel the runs of a tenant and delete everything of it."""
         from sitelore.app.deletion import cancel_and_delete_tenant  # noqa: PLC0415 not needed by a crawl
@@ -241,6 +252,7 @@ class App:
             _in_background("index updates", partial(self._update_index, stop)),
             _in_background("schedules", partial(self._run_schedules, stop)),
             _in_background("audits", partial(self._audit_runs, stop)),
+            _in_background("webhooks", partial(self._send_webhooks, stop)),
         ):
             if self.is_shared:
                 async with _in_background("retention", partial(self._delete_expired, stop)):
@@ -276,10 +288,14 @@ class App:
         await keep_auditing(self, stop)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
-        """Apply the operator's retention period once an hour."""
+        """Apply retention periods once an hour."""
         from sitelore.app.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
 
         await keep_deleting_expired(self, stop)
+
+    async def _send_webhooks(self, stop: asyncio.Event) -> None:
+        """Deliver events to webhook endpoints. Servers do so, which have the operator's settings for it; workers do not."""
+        await self.webhooks.service().sender.forever(stop, is_alone=not self.is_shared)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""
@@ -407,6 +423,46 @@ class App:
             await client.close()
 
 
+class LazyWebhooks:
+    """Builds the webhook service, and access to retention policies, when they are first used: a crawl needs neither."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, clock: Clock, redaction: Redaction, access: Access) -> None:
+        self._parts = (engine, ledger, clock, redaction, access)
+        self._service: WebhookService | None = None
+        self._fetcher: Fetcher | None = None
+
+    def service(self) -> WebhookService:
+        """The webhooks of all tenants; one object for the life of the application."""
+        if self._service is None:
+            from sitelore.fetch.http.client import HttpFetcher  # noqa: PLC0415 see above
+            from sitelore.platform.secret_box import SecretBox  # noqa: PLC0415 see above
+            from sitelore.platform.webhook_delivery import FETCH_SETTINGS, WebhookSender  # noqa: PLC0415 see above
+            from sitelore.platform.webhooks import WebhookService  # noqa: PLC0415 see above
+            from sitelore.store.platform.webhooks import SqlWebhooks  # noqa: PLC0415 see above
+
+            engine, ledger, clock, redaction, access = self._parts
+            operator = operator_settings()
+            # Proxies and certificates of the operator apply; headers and credentials for sites do not.
+            own_access = RunAccess(Access(proxies=access.proxies, ca_file=access.ca_file, insecure=access.insecure))
+            guard = AddressGuard((), operator.allow_private)
+            self._fetcher = HttpFetcher(FETCH_SETTINGS, guard, access=own_access)
+            webhooks, secrets = SqlWebhooks(engine, DEFAULT_TENANT), SecretBox(operator.secrets_keys)
+            sender = WebhookSender(webhooks, ledger, self._fetcher, guard, clock, secrets, redaction)
+            self._service = WebhookService(webhooks, sender, secrets, clock)
+        return self._service
+
+    def retention(self, tenant: TenantId) -> SqlRetention:
+        """The retention policy of a tenant."""
+        from sitelore.store.platform.retention import SqlRetention  # noqa: PLC0415 see above
+
+        return SqlRetention(self._parts[0], tenant)
+
+    async def close(self) -> None:
+        """Close the connections to receivers."""
+        if self._fetcher is not None:
+            await self._fetcher.close()
+
+
 class LazyMedia:
     """Opens the media of tenants when they are first used: most crawls download none."""
 
@@ -473,11 +529,17 @@ class LazySearch:
         return self._search_index
 
     async def keep_current(self, stop: asyncio.Event) -> None:
-        """Index and embed what changes for any tenant until stopped. Errors are logged and retried."""
+        """Index and embed what changes for any tenant until stopped. Words never wait for vectors, which take much longer."""
+        words = self._keep_updating(lambda service: service.update_words(stop), stop)
+        vectors = self._keep_updating(lambda service: service.update_vectors(stop), stop)
+        await asyncio.gather(words, vectors)
+
+    async def _keep_updating(self, update: Callable[[SearchService], Awaitable[None]], stop: asyncio.Event) -> None:
+        """Update every tenant again and again. Errors are logged and retried."""
         while not stop.is_set():
             try:
                 for tenant in await self._queue.tenants():
-                    await self.service(tenant.id).update_all(stop)
+                    await update(self.service(tenant.id))
             except StorageError as problem:
                 _LOG.warning("storage unavailable, indexing retries: %s", problem)
             except Exception:  # noqa: BLE001 the index is derived data: an error in it must not end the crawls of this process

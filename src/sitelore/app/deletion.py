@@ -29,29 +29,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
+from sitelore.app.backup import deletion_lock
 from sitelore.app.settings import operator_settings
 from sitelore.model.errors import Conflict, StorageError, UsageError
 from sitelore.model.frontier import RunListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.model.platform.retention import default_retention
 from sitelore.model.states import ENDED, RunState
 from sitelore.store.sqlite_files import rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from sitelore.app.app import App
     from sitelore.crawl.context import MediaContext
     from sitelore.model.frontier import Tenant
     from sitelore.model.ids import SiteId, TenantId
+    from sitelore.model.platform.channels import Channel
+    from sitelore.model.platform.retention import RetentionPolicy
     from sitelore.ports import BlobStorage, Ledger
+
+P = ParamSpec("P")
 
 _LOG = logging.getLogger(__name__)
 _Key = TypeVar("_Key", bound=str)
@@ -83,6 +90,28 @@ _RETENTION_DELAY_S = 60.0
 """A process that has just started has other work to do first."""
 
 
+def _without_backup(
+    *, purges: bool
+) -> Callable[[Callable[Concatenate[App, P], Awaitable[int]]], Callable[Concatenate[App, P], Awaitable[int]]]:
+    """Refuse to delete contents while a backup is made. With servers, only what `purges` them is refused: the backup also
+    copies those that were deleted and can still be read.
+    """
+
+    def decorate(delete: Callable[Concatenate[App, P], Awaitable[int]]) -> Callable[Concatenate[App, P], Awaitable[int]]:
+        @functools.wraps(delete)
+        async def guarded(app: App, /, *args: P.args, **kwargs: P.kwargs) -> int:
+            if app.is_shared and not purges:
+                return await delete(app, *args, **kwargs)
+            async with deletion_lock(app) as is_free:
+                if not is_free:
+                    raise UsageError("a backup, or another deletion, is running; try again when it has finished")
+                return await delete(app, *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
 async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) -> None:
     """Cancel those of these runs that were interrupted: nothing works on them, but only runs that have ended are deleted."""
     ledger = app.ledger.for_tenant(tenant)
@@ -92,6 +121,7 @@ async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) 
             await ledger.end_run(run_id, RunState.CANCELLED, app.clock())
 
 
+@_without_backup(purges=False)
 async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
     """Delete runs that have ended. Gives the number of blobs deleted with them."""
     ledger = app.ledger.for_tenant(tenant)
@@ -101,6 +131,7 @@ async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
     return await _delete_blobs(app, tenant)
 
 
+@_without_backup(purges=False)
 async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a site with everything that was stored of it. Gives the number of blobs deleted with it."""
     await _delete_points(tenant, site)
@@ -112,6 +143,19 @@ async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: floa
     return deleted
 
 
+@_without_backup(purges=False)
+async def delete_channel(app: App, channel: Channel, vacuum_bytes: float = VACUUM_BYTES) -> int:
+    """Cancel the crawl of a channel, and delete the channel with its site. Gives the number of blobs deleted with it."""
+    tenant = next(tenant for tenant in await app.queue.tenants() if tenant.id == channel.tenant)
+    await _delete_points(tenant, channel.site)
+    await app.open_channels().for_tenant(tenant.id).delete_channel(channel.id, app.clock())
+    await _delete_points(tenant, channel.site)  # an index update may have sent some meanwhile
+    deleted = await _delete_blobs(app, tenant.id)
+    await rewrite_files(app, vacuum_bytes)
+    return deleted
+
+
+@_without_backup(purges=True)
 async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a tenant with all its sites. Gives the number of blobs deleted with it."""
     if tenant.id == DEFAULT_TENANT:
@@ -268,24 +312,37 @@ class Expired:
     runs: int = 0
     versions: int = 0
     blobs: int = 0
+    events: int = 0
+    deliveries: int = 0
 
 
-async def delete_expired(app: App, retention_s: float) -> Expired:
-    """Delete runs and versions of pages that ended longer ago, for all tenants. The latest run of each site stays."""
-    runs, versions, blobs = 0, 0, 0
+async def delete_expired(app: App, defaults: RetentionPolicy) -> Expired:
+    """Delete what is older than each tenant's retention periods. The latest run of each site stays."""
+    total = Expired()
     for tenant in await app.queue.tenants():
-        ledger, before = app.ledger.for_tenant(tenant.id), app.clock() - retention_s
-        deleted_runs = [run for run in await ledger.runs_to_expire(before) if await ledger.delete_run(run)]
-        deleted_versions = 0
-        while count := await ledger.delete_versions(before):
-            deleted_versions += count
-        library, deleted_media = app.media.of(tenant.id).library, 0
-        while count := await library.delete_unused(before):
-            deleted_media += count
-        if deleted_runs or deleted_versions or deleted_media:
-            blobs += await _delete_blobs(app, tenant.id)
-        runs, versions = runs + len(deleted_runs), versions + deleted_versions
-    return Expired(runs, versions, blobs)
+        expired = await _delete_expired_of(app, tenant.id, defaults)
+        total = Expired(*(a + b for a, b in zip(astuple(total), astuple(expired), strict=True)))
+    return total
+
+
+async def _delete_expired_of(app: App, tenant: TenantId, defaults: RetentionPolicy) -> Expired:
+    ledger, stored, now = app.ledger.for_tenant(tenant), app.webhooks.retention(tenant), app.clock()
+    policy = (await stored.policy()).with_defaults(defaults)
+    runs = (
+        [run for run in await ledger.runs_to_expire(now - policy.runs_s) if await ledger.delete_run(run)]
+        if policy.runs_s
+        else []
+    )
+    versions = 0
+    while policy.versions_s and (count := await ledger.delete_versions(now - policy.versions_s)):
+        versions += count
+    library, media = app.media.of(tenant).library, 0
+    while policy.versions_s and (count := await library.delete_unused(now - policy.versions_s)):
+        media += count
+    blobs = await _delete_blobs(app, tenant) if runs or versions or media else 0
+    events = await stored.delete_events(now - policy.events_s) if policy.events_s else 0
+    deliveries = await stored.delete_deliveries(now - policy.deliveries_s) if policy.deliveries_s else 0
+    return Expired(len(runs), versions, blobs, events, deliveries)
 
 
 async def purge_all(app: App) -> int:
@@ -301,30 +358,29 @@ async def purge_all(app: App) -> int:
 async def keep_deleting_expired(
     app: App, stop: asyncio.Event, delay_s: float = _RETENTION_DELAY_S, interval_s: float = _RETENTION_INTERVAL_S
 ) -> None:
-    """Apply the retention period and remove deleted blobs once an hour, in the process with the leader lock, until stopped."""
-    retention_s = operator_settings().retention_s
-    if not retention_s and not app.is_shared:
-        return
+    """Apply retention periods and remove deleted blobs once an hour, in the process with the leader lock, until stopped."""
+    defaults = default_retention(operator_settings().retention_s)
     await _pause(stop, delay_s)
     while not stop.is_set():
         try:
             async with app.queue.leader_lock("retention") as is_leader:
                 if is_leader:
-                    await _delete_once(app, retention_s)
+                    await _delete_once(app, defaults)
         except StorageError as problem:
             _LOG.warning("storage unavailable, retention retries: %s", problem)
         await _pause(stop, interval_s)
 
 
-async def _delete_once(app: App, retention_s: float) -> None:
-    if retention_s:
-        expired = await delete_expired(app, retention_s)
-        if expired.runs or expired.versions:
-            _LOG.info(
-                "expired data deleted", extra={"runs": expired.runs, "versions": expired.versions, "blobs": expired.blobs}
-            )
-    if app.is_shared:
-        await purge_all(app)
+async def _delete_once(app: App, defaults: RetentionPolicy) -> None:
+    async with deletion_lock(app) as is_free:
+        if not is_free:
+            _LOG.info("a backup is running, retention waits")
+            return
+        expired = await delete_expired(app, defaults)
+        if any(astuple(expired)):
+            _LOG.info("expired data deleted", extra=asdict(expired))
+        if app.is_shared:
+            await purge_all(app)
 
 
 async def _pause(stop: asyncio.Event, seconds: float) -> None:

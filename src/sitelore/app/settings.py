@@ -18,6 +18,7 @@ _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _MAX_SITES = 256
 _MAX_CONCURRENCY = 4096
 _MIN_TOKEN_CHARS = 16
+_MIN_KEY_CHARS = 32
 _MIN_S, _MAX_S = 0.05, 86_400.0
 _MIN_RETENTION_S = 3600.0
 _BLOB_CREDENTIALS = {"key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "region": "AWS_REGION"}
@@ -65,6 +66,8 @@ class OperatorSettings:
     """`SITELORE_VECTORS`: the vector store (`store/vectors/qdrant_rest.py`); empty or `database`: the database."""
     vectors_key: str = field(default="", repr=False)
     """`SITELORE_VECTORS_KEY`: the API key of the vector store."""
+    secrets_keys: tuple[str, ...] = field(default=(), repr=False)
+    """`SITELORE_SECRETS_KEY`: encrypts stored secrets of webhooks; further keys, after the first, only decrypt."""
     retention_s: float = 0.0
     """`SITELORE_RETENTION`: ended runs and versions of pages that are older are deleted; 0: everything is kept."""
 
@@ -110,10 +113,16 @@ def operator_settings() -> OperatorSettings:
         embeddings_key=_key("SITELORE_EMBEDDINGS_KEY"),
         vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
         vectors_key=_key("SITELORE_VECTORS_KEY"),
+        secrets_keys=_secrets_keys(),
         retention_s=_retention(),
         redaction=operator_redaction(),
         access=operator_access(),
     )
+
+
+def process_environment() -> dict[str, str]:
+    """The environment for programs that this process starts."""
+    return dict(os.environ)
 
 
 def default_readers(quota_file: Path = _CGROUP_QUOTA) -> int:
@@ -221,6 +230,16 @@ def _tokens() -> tuple[str, ...]:
             f"SITELORE_TOKENS has a token of fewer than {_MIN_TOKEN_CHARS} plain ASCII characters; use a longer one"
         )
     return tokens
+
+
+def _secrets_keys() -> tuple[str, ...]:
+    """Keys of stored secrets. An error message never contains one."""
+    keys = _words("SITELORE_SECRETS_KEY")
+    if any(len(key) < _MIN_KEY_CHARS for key in keys):
+        raise UsageError(
+            f"SITELORE_SECRETS_KEY has a key of fewer than {_MIN_KEY_CHARS} characters; make one with `openssl rand -hex 32`"
+        )
+    return keys
 
 
 def _key(name: str) -> str:

@@ -82,7 +82,7 @@ async def embedded(
     Without `writing`, a directory without write permission can be read as well.
     """
     from sitelore.app.accounts import LazyAccounts
-    from sitelore.app.app import App, LazyMedia, LazySearch
+    from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
@@ -95,7 +95,7 @@ async def embedded(
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
     from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
-    with _data_directory(data, writing=writing):
+    with data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
             read_only = not writing and not is_writable(data / "sitelore.db")
             engine = await open_sqlite(data / "sitelore.db", read_only=read_only)
@@ -111,13 +111,16 @@ async def embedded(
             context = WorkerContext(ledger, queue, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
+            webhooks = LazyWebhooks(engine, ledger, time.time, redaction, access)
+            opened.push_async_callback(webhooks.close)
             media = LazyMedia(engine, partial(_media_directory, data / "media"))
             opened.push_async_callback(media.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
             accounts, channels = LazyAccounts(engine), partial(_open_channels, engine)
             audits = SqlAuditStore(engine, DEFAULT_TENANT)
             yield App(
-                context, blobs, reader, browser, search, accounts, *names, media, audits, channels, sites_at_once, redaction,
+                context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels, sites_at_once,
+                redaction,
                 access, allow_private,
             )  # fmt: skip
 
@@ -130,7 +133,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
     from sitelore.app.accounts import LazyAccounts
-    from sitelore.app.app import App, LazyMedia, LazySearch
+    from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
@@ -169,14 +172,16 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         )
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
+        webhooks = LazyWebhooks(engine, ledger, clock, settings.redaction, settings.access)
+        opened.push_async_callback(webhooks.close)
         media = LazyMedia(engine, partial(_media_objects, bucket))
         opened.push_async_callback(media.close)
         names = (engine.name, bucket.name)
         accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()))
         audits, channels = SqlAuditStore(engine, DEFAULT_TENANT), partial(_open_channels, engine)
         yield App(
-            context, blobs, reader, browser, search, accounts, *names, media, audits, channels, settings.sites_at_once,
-            settings.redaction, settings.access, settings.allow_private,
+            context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels,
+            settings.sites_at_once, settings.redaction, settings.access, settings.allow_private,
         )  # fmt: skip
 
 
@@ -214,7 +219,7 @@ async def _postgres(settings: OperatorSettings, silence_s: float | None) -> Post
 
 
 @contextmanager
-def _data_directory(data: Path, *, writing: bool) -> Iterator[None]:
+def data_directory(data: Path, *, writing: bool) -> Iterator[None]:
     """Create and lock the directory for writing; for reading, require that something was crawled into it."""
     if not writing:
         if not (data / "sitelore.db").exists():

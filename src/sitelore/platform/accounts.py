@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, replace
 
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import Conflict, NotPermitted, UsageError
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.platform.accounts import (
@@ -22,6 +23,7 @@ from sitelore.model.platform.accounts import (
     UserRole,
 )
 from sitelore.model.platform.audit import AuditCheck, AuditEntry, AuditRecord, digest_of, entry_of, hash_of
+from sitelore.model.settings import BUILT_IN_ALONE
 from sitelore.model.uuid7 import new_uuid
 from sitelore.platform.tokens import new_token_text
 from sitelore.platform_ports import Accounts
@@ -63,6 +65,7 @@ class AccountService:
 
     async def create_token(self, request: TokenRequest) -> CreatedToken:
         """Create a token, which permits no more than its creator's."""
+        check_name(request.name)
         now = self.clock()
         if request.expires_at is not None and request.expires_at <= now:
             raise UsageError("the token would have expired already; choose a later time")
@@ -110,8 +113,7 @@ class AccountService:
 
     async def create_user(self, email: str, role: UserRole) -> User:
         """Create a user."""
-        if not _EMAIL.fullmatch(email):
-            raise UsageError("not an e-mail address")
+        check_email(email)
         self._check_role(role)
         now = self.clock()
         user = User(new_uuid(now), email.lower(), role, now)
@@ -163,6 +165,20 @@ class AccountService:
 
     def _entry(self, action: str, changed: str, now: float) -> AuditEntry:
         return entry_of(self.caller, new_uuid(now), now, action, changed)
+
+
+def check_email(email: str) -> None:
+    """Raise `UsageError` for what is no e-mail address."""
+    if not _EMAIL.fullmatch(email) or not email.isprintable():
+        raise UsageError("not an e-mail address")
+
+
+def check_name(name: str) -> None:
+    """Raise `UsageError` for a name that must not be stored."""
+    if not name.strip() or not name.isprintable():
+        raise UsageError("a name has at least one character, and no control characters")
+    if redactor_of(BUILT_IN_ALONE).count_secrets(name):
+        raise UsageError("the name holds what looks like a secret; choose another one")
 
 
 async def check_chain(records: AsyncIterator[AuditRecord]) -> AuditCheck:

@@ -6,11 +6,10 @@ starts, not on the one when the channel was created.
 
 from __future__ import annotations
 
-import base64
-import os
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sitelore.crawl.runs import first_offers, pipeline_settings, site_name
@@ -32,14 +31,16 @@ from sitelore.model.platform.channels import (
 from sitelore.model.platform.schedules import Planned, Schedule
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, MediaPolicy, Pipeline, Redaction, Rendering, Scope
 from sitelore.model.states import RunState
+from sitelore.platform import signatures
 from sitelore.platform.cron import check_cron, check_time_zone, plan, rule_of
+from sitelore.platform.secret_box import SecretBox, SecretUnreadable
 from sitelore.platform_ports import Channels
 from sitelore.ports import Clock
 
+_LOG = logging.getLogger(__name__)
+
 ROBOTS_AGENTS = ("Googlebot",)
 """Crawls of channels obey the rules for these agents as well."""
-SECRET_PREFIX = "whsec_"  # noqa: S105 the prefix of every secret
-_SECRET_BYTES = 32
 
 
 async def _announce_nothing(_: RunId) -> None:
@@ -57,6 +58,8 @@ class ChannelService:
     """The operator's private addresses that crawls may reach."""
     announce: Callable[[RunId], Awaitable[None]] = _announce_nothing
     """Wakes the workers."""
+    secrets: SecretBox = field(default_factory=SecretBox)
+    """Encrypts the secrets of channels."""
 
     def for_tenant(self, tenant: TenantId) -> ChannelService:
         """The channels of another tenant."""
@@ -64,21 +67,17 @@ class ChannelService:
 
     async def create(self, title: str, url: str, settings: ChannelSettings) -> Channel | None:
         """Create a channel for a website; None when the tenant has one for it. Raises `UsageError` for a wrong setting."""
-        crawl_settings = self._check(url, settings)
+        crawl_settings = self.checked(url, settings)
         return await self.channels.create_channel(site_name(crawl_settings), title, url, settings, self.clock())
 
     async def change(self, channel: Channel, title: str, url: str, settings: ChannelSettings) -> Channel | None:
         """Change a channel, and at once its schedule. Its website stays: another one is another channel."""
-        if site_name(self._check(url, settings)) != channel.site_name:
+        if site_name(self.checked(url, settings)) != channel.site_name:
             raise UsageError(f"{url} is another website than {channel.site_name}; create a channel for it")
         changed = await self.channels.change_channel(channel.id, title, url, settings, self.clock())
         if changed is not None and changed.settings != channel.settings:
             await self.plan_schedules(await self.tenant_settings(), [changed.id], self.clock())
         return changed
-
-    async def delete(self, channel: Channel) -> bool:
-        """Delete a channel with everything of its site. A crawl that has not ended is cancelled."""
-        return await self.channels.delete_channel(channel.id, self.clock())
 
     async def start(
         self, channel: Channel, trigger: Trigger, by: str, key: IdempotencyKey | None = None
@@ -133,9 +132,18 @@ class ChannelService:
 
     async def new_secret(self, channel: Channel) -> str:
         """Replace the secret with which change notices of the channel are signed. It is shown once."""
-        secret = SECRET_PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()
-        await self.channels.set_secret(channel.id, secret, self.clock())
+        secret = signatures.new_secret()
+        await self.channels.set_secret(channel.id, self.secrets.seal(secret, _row_of(channel)), self.clock())
         return secret
+
+    async def secret(self, channel: Channel) -> str | None:
+        """The secret of the channel; None when it has none, or the operator's key for it is missing."""
+        stored = await self.channels.secret(channel.id)
+        try:
+            return None if stored is None else self.secrets.open(stored, _row_of(channel))
+        except SecretUnreadable as problem:
+            _LOG.warning("%s", problem, extra={"channel": channel.id})
+            return None
 
     async def brand(self) -> tuple[StoredBrand, dict[str, Any]]:
         """What is stored of the tenant's brand, and the brand that results: a person's entries before detected values."""
@@ -163,8 +171,8 @@ class ChannelService:
         assert settings is not None  # the tenant of a caller exists
         return settings
 
-    def _check(self, url: str, settings: ChannelSettings) -> CrawlSettings:
-        """Raise `UsageError` for a wrong setting."""
+    def checked(self, url: str, settings: ChannelSettings) -> CrawlSettings:
+        """The crawl settings of a channel. Raises `UsageError` for a wrong setting."""
         if settings.cron is not None:
             check_cron(settings.cron)
         if settings.time_zone is not None:
@@ -184,3 +192,8 @@ class ChannelService:
             media=MediaPolicy(config.media_types if config.include_media else (), video_bytes=config.max_video_mb * 2**20),
             allow_private=self.allow_private,
         )
+
+
+def _row_of(channel: Channel) -> str:
+    """The row that an encrypted secret belongs to: in another one it is not valid."""
+    return f"channel:{channel.tenant}:{channel.id}"

@@ -11,7 +11,7 @@ from sitelore.model.platform.rate_limits import BucketState, RateLimit, RateLimi
 
 _MAX_BUCKETS = 20_000
 _STARTS_CRAWL = re.compile(
-    r"/crawl|/crawl-runs(/[^/]+/resume)?|/hooks/[^/]+|/sites/[^/]+/pipelines/[^/]+|.*/webcrawl/(start|changed)"
+    r"/crawl|/demo|/crawl-runs(/[^/]+/resume)?|/hooks/[^/]+|/sites/[^/]+/pipelines/[^/]+|.*/webcrawl/(start|changed)"
 )
 _EXPORTS = re.compile(r".*/(export|graph)")
 
@@ -26,7 +26,10 @@ def class_of(method: str, path: str) -> RequestClass:
 
 
 def buckets_of(caller: Caller, request_class: RequestClass, limits: RateLimits) -> list[tuple[str, RateLimit]]:
-    """The buckets that a request takes from: that of its token, and that of its tenant."""
+    """The buckets that a request takes from: those of its token and its tenant, or without a token that of the address."""
+    if not caller.scopes:
+        limit = limits.by_token.get(request_class)
+        return [] if limit is None else [(f"address:{request_class}:{caller.address}", limit)]
     buckets = []
     if (limit := limits.by_token.get(request_class)) is not None:
         buckets.append((f"{caller.tenant}:{request_class}:{caller.token_id}", limit))

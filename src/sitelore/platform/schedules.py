@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from sitelore.model.errors import StorageError, UsageError
+from sitelore.model.errors import CorruptData, StorageError, UsageError
 from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.platform.channels import CrawlJob, NewCrawl, Trigger
@@ -73,7 +73,14 @@ class Scheduler:
                 await self.service.for_tenant(tenant).channels.followed_up(run)
         started = 0
         for schedule in await self.queue.due_schedules(now, _BATCH):
-            started += await self._handle(schedule, now)
+            try:
+                started += await self._handle(schedule, now)
+            except StorageError:
+                raise
+            except Exception:  # noqa: BLE001 see above
+                _LOG.exception("a scheduled crawl cannot be started", extra={"channel": schedule.channel})
+                channels = self.service.for_tenant(schedule.tenant).channels
+                await channels.handle_occurrence(schedule, due_occurrence(schedule.planned, now), None, now)
         return started
 
     async def _handle(self, schedule: Schedule, now: float) -> bool:
@@ -123,5 +130,8 @@ class Scheduler:
             row = await ledger.row(job.run.id, row.final_url)
         if row is None or row.document is None:
             return {}
-        text = await self.blobs.for_tenant(tenant).get(row.document)
-        return _brand_decoder.decode(text).brand
+        try:
+            return _brand_decoder.decode(await self.blobs.for_tenant(tenant).get(row.document)).brand
+        except (KeyError, CorruptData, msgspec.DecodeError) as problem:
+            _LOG.warning("the home page cannot be read: %r", problem, extra={"run": job.run.id})
+            return {}

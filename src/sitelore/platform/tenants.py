@@ -10,7 +10,7 @@ from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.platform.accounts import TENANT_SCOPES, Caller, User, UserRole
 from sitelore.model.platform.audit import entry_of
 from sitelore.model.uuid7 import new_uuid
-from sitelore.platform.accounts import AccountService, CreatedToken, TokenRequest
+from sitelore.platform.accounts import AccountService, CreatedToken, TokenRequest, check_name
 from sitelore.platform_ports import AccountDirectory
 from sitelore.ports import Clock, RunQueue
 
@@ -46,6 +46,7 @@ class TenantService:
 
     async def create_empty(self, name: str) -> Tenant:
         """Create a tenant without users and tokens."""
+        check_name(name)
         now = self.clock()
         if await self.queue.find_tenant(name) is not None:
             raise Conflict(f"a tenant is named {name} already")

@@ -13,9 +13,6 @@ from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.serve.middleware import CALLER
 from sitelore.serve.problems import FORBIDDEN, ApiProblem
 
-CHANNEL_PARAMETER = "channel_id"
-"""The path parameter of routes that concern one channel."""
-
 
 def caller_of(request: Request) -> Caller:
     """The caller that the security middleware has authenticated."""
@@ -29,26 +26,30 @@ class _Requirement:
     """A FastAPI dependency that demands a scope."""
 
     scope: TokenScope
+    is_open_to_channels: bool
 
     async def __call__(self, request: Request) -> Caller:
         caller = caller_of(request)
         if not caller.may(self.scope):
             raise ApiProblem(FORBIDDEN, f"the token lacks the scope {self.scope.value}")
-        # Of a route of another channel, the route itself answers as if that channel did not exist.
-        if caller.channel and CHANNEL_PARAMETER not in request.path_params:
+        if caller.channel and not self.is_open_to_channels:
             raise ApiProblem(FORBIDDEN, "the token is bound to one channel")
         return caller
 
 
-def require(scope: TokenScope) -> Callable[[Request], Awaitable[Caller]]:
-    """A FastAPI dependency: the caller, whose token must have this scope."""
-    return _Requirement(scope)
+def require(scope: TokenScope, *, is_open_to_channels: bool = False) -> Callable[[Request], Awaitable[Caller]]:
+    """A FastAPI dependency: the caller, whose token must have this scope.
+
+    Tokens of one channel are refused, unless the route limits them to that channel itself (`is_open_to_channels`).
+    """
+    return _Requirement(scope, is_open_to_channels)
 
 
 def required_scope(dependant: Dependant) -> TokenScope | None:
     """The scope that a route demands; None: any token."""
-    if isinstance(dependant.call, _Requirement):
-        return dependant.call.scope
+    scope = getattr(dependant.call, "scope", None)
+    if isinstance(scope, TokenScope):
+        return scope
     return next((scope for each in dependant.dependencies if (scope := required_scope(each)) is not None), None)
 
 

@@ -9,9 +9,9 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from sitelore.serve import account_schemas, problems, schemas
-from sitelore.serve.middleware import OPEN_PATHS
-from sitelore.serve.platform import channel_schemas, media_schemas
+from sitelore.serve import problems, schemas
+from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
+from sitelore.serve.platform import account_schemas, channel_schemas, media_schemas, webhook_views
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
@@ -49,7 +49,7 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
         kinds += _LIMITED
     if not with_tokens:
         kinds += [problems.MISDIRECTED, problems.CROSS_ORIGIN]
-    elif path not in OPEN_PATHS:
+    elif path not in PUBLIC_PATHS:
         kinds.append(problems.UNAUTHORIZED)
         operation["security"] = [{"bearer": []}]
     responses: dict[str, Any] = operation["responses"]
@@ -66,8 +66,9 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
 
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
-    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem, *channel_schemas.ANSWERS,
-    *account_schemas.ANSWERS, *media_schemas.ANSWERS,
+    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, schemas.UrlFacetsView, schemas.PageView,
+    schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem, *channel_schemas.ANSWERS,
+    *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"

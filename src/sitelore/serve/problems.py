@@ -31,7 +31,9 @@ UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed"
 BAD_SIGNATURE = ProblemType("bad-signature", 401, "The signature is not valid")
 FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")
 TENANT_SUSPENDED = ProblemType("tenant-suspended", 403, "The tenant is suspended")
+SIGNUP_CLOSED = ProblemType("signup-closed", 403, "Sign-up is closed")
 CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
+LOGIN_EXPIRED = ProblemType("login-expired", 403, "The sign-in link is not valid any more")
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
 RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
@@ -42,11 +44,13 @@ TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
 TOKEN_NOT_FOUND = ProblemType("token-not-found", 404, "Token not found")
 USER_NOT_FOUND = ProblemType("user-not-found", 404, "User not found")
 FINDING_NOT_FOUND = ProblemType("finding-not-found", 404, "Finding not found")
+WEBHOOK_NOT_FOUND = ProblemType("webhook-not-found", 404, "Webhook or delivery not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
 ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
 CHANNEL_EXISTS = ProblemType("channel-exists", 409, "The website has a channel already")
 CRAWL_ACTIVE = ProblemType("crawl-active", 409, "A crawl of the channel is active")
+WEBHOOK_DISABLED = ProblemType("webhook-disabled", 409, "The webhook is disabled")
 MEDIA_USED = ProblemType("media-used", 409, "Pages show the file")
 CONFLICT = ProblemType("conflict", 409, "The request contradicts what is stored")
 TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
@@ -60,12 +64,11 @@ INTERNAL = ProblemType("internal", 500, "Internal error")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, TENANT_SUSPENDED, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND,
-    SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, MEDIA_NOT_FOUND, TENANT_NOT_FOUND,
-    TOKEN_NOT_FOUND, USER_NOT_FOUND,
-    METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, MEDIA_USED,
-    CONFLICT, TOO_LARGE, NOT_JSON, MISDIRECTED,
-    INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
+    BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, TENANT_SUSPENDED, CROSS_ORIGIN, LOGIN_EXPIRED, NOT_FOUND, RUN_NOT_FOUND,
+    SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
+    WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
+    TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
+    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED,
 )  # fmt: skip
 
 

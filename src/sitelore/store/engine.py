@@ -74,8 +74,11 @@ class Engine(Protocol):
         """Run a function that reads and may take long; reads of the crawl do not wait for it."""
         ...
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
-        """Try to become the only process that does this task until the block ends; gives whether that succeeded."""
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
+        """Try to become the only process that does this task until the block ends; gives whether that succeeded.
+
+        `for_long`: the lock must last, even when this process is suspended.
+        """
         ...
 
     async def close(self) -> None:
@@ -207,7 +210,7 @@ class SqliteEngine:
         return await self._long_reader.run(fn, *args, **kwargs)
 
     @asynccontextmanager
-    async def leader_lock(self, task: str) -> AsyncIterator[bool]:
+    async def leader_lock(self, task: str, *, for_long: bool = False) -> AsyncIterator[bool]:  # noqa: ARG002 see `Engine`
         """Lock a task within this process: the lock of the data directory keeps other processes out."""
         if task in self._locked_tasks:
             yield False
@@ -313,13 +316,15 @@ class PostgresEngine:
         return await self.write(fn, *args, **kwargs)
 
     @asynccontextmanager
-    async def leader_lock(self, task: str) -> AsyncIterator[bool]:
+    async def leader_lock(self, task: str, *, for_long: bool = False) -> AsyncIterator[bool]:
         """Take an advisory lock in a transaction that does nothing else.
 
         The lock ends with the block, with the process, or when the process is suspended for too long. It only saves duplicate
         work; the work itself must be safe without it.
         """
         conn = await self._try_advisory_lock(int.from_bytes(hashlib.sha256(task.encode()).digest()[:8], "big", signed=True))
+        if conn is not None and for_long:
+            await conn.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = 0"))
         try:
             yield conn is not None
         finally:

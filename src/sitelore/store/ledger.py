@@ -37,6 +37,7 @@ class SqlLedger(Repository):
     create_run_once = write(listing.create_run_once)
     list_runs = read_long(listing.list_runs)
     list_rows = read_long(listing.list_rows)
+    url_facets = read_long(listing.url_facets)
     events = read_long(events.events_after)
     delete_run = write(deletion.delete_run)
     delete_site = write(deletion.delete_site)
@@ -176,6 +177,6 @@ class SqlRunQueue:
         """The tenant of this name; it is created if there is none."""
         return await self._engine.write(for_all_tenants, tenants.create_tenant, name, now)
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
         """The leader lock of a task: whether this process got it, until the block ends."""
-        return self._engine.leader_lock(task)
+        return self._engine.leader_lock(task, for_long=for_long)

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0016"
+REVISION = "0013"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -453,6 +453,7 @@ chunk_texts = sa.Table(
     sa.Column("fragment", sa.Text),
     sa.Column("flags", sa.Text),
     sa.Column("text", sa.Text),
+    sa.Column("anchors", sa.Text),
 )
 
 segments = sa.Table(

@@ -2,7 +2,8 @@
 
 Every query names its tenant anyway; the policies are a second lock for a query that forgets it. A transaction sets its tenant
 with `set_config(…, is_local)`, which ends with the transaction and so cannot reach the next user of a pooled connection.
-Schedulers, maintenance and authentication serve all tenants: they may read the tables in `_SHARED_TABLES` across tenants.
+Schedulers, maintenance, authentication and senders of webhooks serve all tenants: they may read the tables in
+`_SHARED_TABLES` across tenants.
 
 Superusers and roles with BYPASSRLS ignore policies. Connected as one of them, the application takes the role `APP_ROLE` for all
 work but migrations (`app_role`). FORCE makes policies apply to the owner of the tables as well.
@@ -28,7 +29,10 @@ T = TypeVar("T")
 
 APP_ROLE = "sitelore_app"
 _ALL_TENANTS = "*"
-_SHARED_TABLES = frozenset({"tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens"})
+_SHARED_TABLES = frozenset({
+    "tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens", "webhook_endpoints",
+    "webhook_queues",
+})  # fmt: skip
 _SET_TENANT = "SELECT set_config('sitelore.tenant', $1, true)"
 _CURRENT = "current_setting('sitelore.tenant', true)"
 # In subqueries, so that Postgres evaluates each once for a statement and not for each row.

@@ -1,4 +1,4 @@
-"""HTTP/1.1 client for one run: a GET returns a response or a failure as data and never follows a redirect."""
+"""HTTP/1.1 client for one run, or for webhooks: returns a response or a failure as data and never follows a redirect."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class HttpFetcher:
         if self._pool.is_closed:
             raise RuntimeError("the fetcher was closed")
         cookies = [value for name, value in reader.headers if name == "set-cookie"]
-        if cookies:
+        if cookies and request.body is None:
             self._cookies.store(request.url, cookies)
         return reader.result()
 
@@ -129,7 +129,9 @@ class HttpFetcher:
             headers["If-None-Match"] = request.etag
         if request.last_modified:
             headers["If-Modified-Since"] = request.last_modified
-        if self._cookies and (cookie := self._cookies.header(url)):
+        if request.body is not None:
+            headers |= {"Content-Length": str(len(request.body)), **dict(request.headers)}
+        elif self._cookies and (cookie := self._cookies.header(url)):
             headers["Cookie"] = cookie
         lines = [f"{name}: {value}" for name, value in self._access.apply(url, headers).items()]
         if not _VISIBLE.fullmatch(url.target) or not all(map(_SINGLE_LINE.fullmatch, lines)):
@@ -139,8 +141,8 @@ class HttpFetcher:
 
 def _message(request: Request, headers: str, proxy: UpstreamProxy | None) -> bytes:
     """The request as bytes: with a path for a server, with the whole URL for an HTTP proxy (RFC 9112 §3.2.2)."""
-    url = request.url
+    url, method, body = request.url, request.method, request.body or b""
     if proxy is None:
-        return f"{request.method} {url.target} HTTP/1.1\r\n{headers}\r\n\r\n".encode()
+        return f"{method} {url.target} HTTP/1.1\r\n{headers}\r\n\r\n".encode() + body
     authorization = f"\r\nProxy-Authorization: {proxy.authorization}" if proxy.authorization else ""
-    return f"{request.method} {url.origin}{url.target} HTTP/1.1\r\n{headers}{authorization}\r\n\r\n".encode()
+    return f"{method} {url.origin}{url.target} HTTP/1.1\r\n{headers}{authorization}\r\n\r\n".encode() + body

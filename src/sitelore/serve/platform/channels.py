@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Path
@@ -18,10 +18,11 @@ from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.channels import Channel
 from sitelore.platform.channels import ChannelService
 from sitelore.platform.media import MediaService
+from sitelore.platform.secret_box import SecretBox
 from sitelore.ports import Blobs, Ledger
-from sitelore.serve.auth import require
+from sitelore.serve.auth import caller_of, require
 from sitelore.serve.problems import CHANNEL_NOT_FOUND, ApiProblem
-from sitelore.serve.run_service import RunService, run_service_of
+from sitelore.serve.run_service import RunService, run_service_of, services_of
 
 _CHANNEL_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
@@ -40,47 +41,60 @@ class ChannelRequest:
     media: MediaService
     runs: RunService
 
+    async def record(self, action: str, changed: str = "") -> None:
+        """Write to the audit log what the caller changed: this object, or the channel."""
+        await self.runs.record(self.caller, action, changed or f"channel:{self.channel.id}")
 
-def channel_of(scope: TokenScope) -> Callable[[Request, str], Awaitable[ChannelRequest]]:
-    """A FastAPI dependency: the channel of the path, for a caller whose token has this scope."""
-    permitted = require(scope)
 
-    async def channel_in_path(request: Request, channel_id: ChannelId) -> ChannelRequest:
-        caller = await permitted(request)
+@dataclass(frozen=True, slots=True)
+class _ChannelOf:
+    scope: TokenScope
+
+    async def __call__(self, request: Request, channel_id: ChannelId) -> ChannelRequest:
+        caller = await require(self.scope, is_open_to_channels=True)(request)
         is_id = _CHANNEL_ID.fullmatch(channel_id) is not None  # Postgres rejects some strings, such as those with NUL
         target = await _find(request, channel_id, caller) if is_id and caller.channel in {"", channel_id} else None
         if target is None:
             raise no_channel()
         return target
 
-    return channel_in_path
+
+def channel_of(scope: TokenScope) -> Callable[[Request, str], Awaitable[ChannelRequest]]:
+    """A FastAPI dependency: the channel of the path, for a caller whose token has this scope."""
+    return _ChannelOf(scope)
 
 
 async def channel_request(request: Request, channel_id: str) -> ChannelRequest | None:
     """The channel of a request that proves by a signature that it may use it; the channel names the tenant."""
     context = (await run_service_of(request)).context
     is_id = _CHANNEL_ID.fullmatch(channel_id) is not None
-    tenant = await context.channels.queue().tenant_of_channel(channel_id) if is_id else None
-    if tenant is None:
+    tenant_id = await context.channels.queue().tenant_of_channel(channel_id) if is_id else None
+    tenant = None if tenant_id is None else await context.directory.tenant(tenant_id)
+    if tenant is None or tenant.suspended_at is not None:
         return None
-    return await _find(request, channel_id, Caller(tenant, frozenset(), actor="webhook", channel=channel_id))
+    return await _find(request, channel_id, replace(caller_of(request), tenant=tenant.id, channel=channel_id))
 
 
 async def _find(request: Request, channel_id: str, caller: Caller) -> ChannelRequest | None:
-    runs = await run_service_of(request)
+    runs = services_of(request).of(caller.tenant)
     service = channel_service(runs, caller.tenant)
     channel = await service.channels.channel(channel_id)
     if channel is None:
         return None
-    ledger, blobs = runs.context.ledger.for_tenant(caller.tenant), runs.context.blobs.for_tenant(caller.tenant)
-    return ChannelRequest(channel, caller, service, ledger, blobs, runs.context.open_media(caller.tenant), runs)
+    context = runs.context
+    return ChannelRequest(channel, caller, service, context.ledger, context.blobs, context.open_media(caller.tenant), runs)
 
 
 def channel_service(runs: RunService, tenant: TenantId) -> ChannelService:
     """The channels of a tenant, with the address rules of this server."""
-    context = runs.context
+    context, settings = runs.context, runs.settings
     return ChannelService(
-        context.channels.for_tenant(tenant), context.clock, context.redaction, runs.settings.allow_private, context.announce
+        channels=context.channels.for_tenant(tenant),
+        clock=context.clock,
+        redaction=context.redaction,
+        allow_private=settings.allow_private,
+        announce=context.announce,
+        secrets=SecretBox(settings.secrets_keys),
     )
 
 

@@ -139,6 +139,7 @@ async def ignore_finding(site: SiteName, finding_id: FindingId, body: Decision, 
     site_id = await _site(site, service)
     decision = _decision(await _known(site_id, finding_id, service), body, caller, service.context.clock())
     await service.context.audits.ignore(site_id, decision)
+    await service.record(caller, "finding.ignored", f"finding:{finding_id}")
     return _json(_finding(await _known(site_id, finding_id, service)))
 
 
@@ -148,12 +149,13 @@ async def ignore_finding(site: SiteName, finding_id: FindingId, body: Decision, 
     summary="Stop ignoring a finding",
     responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND, problems.FORBIDDEN),
 )
-async def stop_ignoring(site: SiteName, finding_id: FindingId, service: Service, _caller: Manager) -> Response:
+async def stop_ignoring(site: SiteName, finding_id: FindingId, service: Service, caller: Manager) -> Response:
     """Delete the decision that covers a finding. All findings that it covered are open again."""
     site_id = await _site(site, service)
     record = await _known(site_id, finding_id, service)
     if record.ignored is not None:
         await service.context.audits.stop_ignoring(site_id, record.ignored)
+        await service.record(caller, "finding.reopened", f"finding:{finding_id}")
     return _json(_finding(await _known(site_id, finding_id, service)))
 
 
@@ -227,7 +229,7 @@ async def show_settings(site: SiteName, service: Service, _caller: Reader) -> Re
     summary="Change the settings of a site's audits",
     responses=answers(AuditOptions, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
 )
-async def change_settings(site: SiteName, body: Options, service: Service, _caller: Manager) -> Response:
+async def change_settings(site: SiteName, body: Options, service: Service, caller: Manager) -> Response:
     """Replace the settings. They apply from the next audit on."""
     options = body.model_dump()
     try:
@@ -236,6 +238,7 @@ async def change_settings(site: SiteName, body: Options, service: Service, _call
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.rules", str(problem)),)) from None
     site_id = await _site(site, service)
     await service.context.audits.save_settings(site_id, options)
+    await service.record(caller, "audit-settings.changed", f"site:{site}")
     return _json(_options(options))
 
 

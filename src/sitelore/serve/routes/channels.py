@@ -14,7 +14,7 @@ from sitelore.model.platform.channels import Channel
 from sitelore.platform.channels import ChannelService
 from sitelore.serve import problems
 from sitelore.serve.auth import require
-from sitelore.serve.openapi import answers
+from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.channel_requests import ChannelChanges, NewChannelRequest, changed_settings, new_settings
 from sitelore.serve.platform.channel_schemas import ChannelList, ChannelView, WebhookSecret, channel_view
 from sitelore.serve.platform.channels import ChannelRequest, channel_of, channel_service, no_channel
@@ -36,7 +36,7 @@ Manageable = Annotated[ChannelRequest, Depends(channel_of(TokenScope.MANAGE_CHAN
 @router.get("", response_class=Response, summary="The channels", responses=answers(ChannelList, problems.FORBIDDEN))
 async def list_channels(
     service: Service,
-    caller: Annotated[Caller, Depends(require(TokenScope.READ))],
+    caller: Annotated[Caller, Depends(require(TokenScope.READ, is_open_to_channels=True))],
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> Response:
@@ -60,8 +60,6 @@ async def create_channel(
     caller: Annotated[Caller, Depends(require(TokenScope.MANAGE_CHANNEL))],
 ) -> Response:
     """Create a channel for a website. Nothing is crawled yet. A website has one channel, with and without `www.`."""
-    if caller.channel:
-        raise ApiProblem(problems.FORBIDDEN, "the token belongs to one channel and cannot create others")
     own = channel_service(service, caller.tenant)
     url = open_url(body.url, "body.url", service.settings.allow_private)
     try:
@@ -70,6 +68,7 @@ async def create_channel(
         raise ApiProblem(problems.INVALID, str(problem)) from None
     if channel is None:
         raise ApiProblem(problems.CHANNEL_EXISTS, "start a crawl of its channel, or change it")
+    await service.record(caller, "channel.created", f"channel:{channel.id}")
     headers = {"Location": f"/tenant/v1/channels/{channel.id}"}
     return Response(encode(await _view(own, channel)), 201, headers, JSON)
 
@@ -102,6 +101,7 @@ async def change_channel(body: ChannelChanges, target: Manageable) -> Response:
         raise ApiProblem(problems.INVALID, str(problem)) from None
     if changed is None:
         raise no_channel()
+    await target.record("channel.changed")
     return Response(encode(await _view(target.service, changed)), media_type=JSON)
 
 
@@ -110,11 +110,15 @@ async def change_channel(body: ChannelChanges, target: Manageable) -> Response:
     status_code=204,
     response_class=Response,
     summary="Delete a channel",
-    responses={**answers(ChannelView, problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND), 204: {"description": "It is deleted."}},
+    responses=empty_answer("The channel is deleted.", problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND, problems.CONFLICT),
 )
 async def delete_channel(target: Manageable) -> Response:
     """Delete a channel with everything of its website: pages, crawls, versions, search index. An active crawl is cancelled."""
-    await target.service.delete(target.channel)
+    try:
+        await target.runs.context.delete_channel(target.channel)
+    except UsageError as problem:  # a backup is running
+        raise ApiProblem(problems.CONFLICT, str(problem)) from None
+    await target.record("channel.deleted")
     return Response(status_code=204)
 
 
@@ -127,7 +131,9 @@ async def delete_channel(target: Manageable) -> Response:
 )
 async def replace_secret(target: Manageable) -> Response:
     """Create the secret with which requests to `changed` are signed. The last one is invalid at once."""
-    return Response(encode(WebhookSecret(await target.service.new_secret(target.channel))), 201, media_type=JSON)
+    secret = await target.service.new_secret(target.channel)
+    await target.record("channel.secret-replaced")
+    return Response(encode(WebhookSecret(secret)), 201, media_type=JSON)
 
 
 async def _view(service: ChannelService, channel: Channel) -> ChannelView:

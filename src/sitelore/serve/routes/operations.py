@@ -40,6 +40,9 @@ async def ready(service: Service) -> Response:
 _QUEUED = Gauge("crawl_runs_queued", "Runs that wait for their turn.", registry=REGISTRY)
 _RUNNING = Gauge("crawl_runs_running", "Runs that are being crawled.", registry=REGISTRY)
 _FOLLOWERS = Gauge("sitelore_event_followers", "Clients that follow a run.", registry=REGISTRY)
+_ENDPOINTS = Gauge("sitelore_webhook_endpoints", "Webhook endpoints that are enabled.", registry=REGISTRY)
+_QUEUES = Gauge("sitelore_webhook_queues", "Runs with events that wait for a webhook endpoint.", registry=REGISTRY)
+_OVERDUE = Gauge("sitelore_webhooks_overdue_seconds", "For how long the oldest webhook has been due.", registry=REGISTRY)
 _METRICS: Responses = {
     200: {"description": "Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
 }
@@ -47,9 +50,13 @@ _METRICS: Responses = {
 
 @router.get("/metrics", dependencies=[ADMINISTERS], response_class=Response, summary="Metrics", responses=_METRICS)
 async def metrics(service: Service) -> Response:
-    """Counters and histograms of this process, and the number of queued and running runs."""
+    """Counters and histograms of this process, and the queues of runs and webhooks."""
     states = await service.context.queue.runs_by_state()
     _QUEUED.set(states.get(RunState.QUEUED, 0))
     _RUNNING.set(states.get(RunState.RUNNING, 0))
     _FOLLOWERS.set(service.state.followers)
+    webhooks = await service.context.open_webhooks().stats()
+    _ENDPOINTS.set(webhooks.endpoints)
+    _QUEUES.set(webhooks.queues)
+    _OVERDUE.set(webhooks.overdue_s)
     return Response(exposition(), media_type=CONTENT_TYPE)

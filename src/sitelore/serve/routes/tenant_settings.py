@@ -52,7 +52,9 @@ async def show_crawl_settings(tenant_id: TenantName, service: Service, _: Operat
     summary="Change crawl settings of a tenant",
     responses=answers(CrawlSettingsView, problems.FORBIDDEN, problems.TENANT_NOT_FOUND),
 )
-async def change_crawl_settings(tenant_id: TenantName, body: CrawlSettingsChanges, service: Service, _: Operator) -> Response:
+async def change_crawl_settings(
+    tenant_id: TenantName, body: CrawlSettingsChanges, service: Service, caller: Operator
+) -> Response:
     """Change the fields that are named. Schedules change at once; crawls that are active keep their limits."""
     own, before = await _of_tenant(tenant_id, service)
     settings = changed_crawl_settings(body, before)
@@ -60,6 +62,7 @@ async def change_crawl_settings(tenant_id: TenantName, body: CrawlSettingsChange
         await own.change_crawl_settings(settings)
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.timeZone", str(problem)),)) from None
+    await service.record(caller, "crawl-settings.changed", f"tenant:{tenant_id}")
     return await _crawl_settings(tenant_id, own, settings)
 
 
@@ -92,6 +95,7 @@ async def change_brand(
         raise ApiProblem(problems.INVALID, "a value holds what looks like a secret; it would be kept, so leave it out")
     own = channel_service(service, caller.tenant)
     await own.channels.enter_brand(changes, own.clock())
+    await service.record(caller, "brand.changed", "brand")
     stored, brand = await own.brand()
     return Response(encode(_brand_view(stored, brand)), media_type=JSON)
 

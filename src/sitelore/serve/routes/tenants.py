@@ -12,9 +12,9 @@ from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller
 from sitelore.platform.tenants import TenantService
 from sitelore.serve import problems
-from sitelore.serve.account_schemas import NewTenant, TenantCreated, TenantList, TenantView, tenant_view
 from sitelore.serve.auth import ADMINISTERS
 from sitelore.serve.openapi import answers, empty_answer
+from sitelore.serve.platform.account_schemas import NewTenant, TenantCreated, TenantList, TenantView, tenant_view
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.accounts import Access, Limit, Offset
 from sitelore.serve.routes.quick import JSON, Service

@@ -17,9 +17,10 @@ from sitelore.model.ids import RunId
 from sitelore.model.platform.accounts import TokenScope
 from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus, StartedCrawl, Trigger
 from sitelore.model.platform.media import MediaListing
+from sitelore.platform.signatures import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
-from sitelore.serve.openapi import Responses, answers, problem_answers
+from sitelore.serve.openapi import Responses, answers, empty_answer, problem_answers
 from sitelore.serve.platform.channel_requests import ChannelChangedUrls
 from sitelore.serve.platform.channel_schemas import (
     ChannelStatisticsView,
@@ -37,7 +38,6 @@ from sitelore.serve.platform.channel_schemas import (
 from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_of, channel_request, no_channel
 from sitelore.serve.platform.media_schemas import media_on_page
 from sitelore.serve.platform.positions import position
-from sitelore.serve.platform.signatures import is_signed
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key
@@ -107,9 +107,10 @@ async def changed_channel(
     if signatures is None:
         return await channel_of(TokenScope.CRAWL)(request, channel_id)
     target = await channel_request(request, channel_id)
-    secret = None if target is None else await target.service.channels.secret(target.channel.id)
+    secret = None if target is None else await target.service.secret(target.channel)
     body, now = await request.body(), (await run_service_of(request)).context.clock()
-    if target is None or not is_signed(secret or "", message or "", timestamp or "", signatures, body, now) or secret is None:
+    is_valid = secret is not None and is_signed(secret, message or "", timestamp or "", signatures, body, now)
+    if target is None or not is_valid:
         raise ApiProblem(problems.BAD_SIGNATURE, "sign id, time and body with the secret of the channel")
     return target
 
@@ -199,13 +200,14 @@ async def show_screenshot(web_page_id: PageId, target: Readable) -> Response:
     status_code=204,
     response_class=Response,
     summary="Delete a page",
-    responses={**problem_answers(*_READ, problems.PAGE_NOT_FOUND), 204: {"description": "It is deleted."}},
+    responses=empty_answer("The page is deleted.", *_READ, problems.PAGE_NOT_FOUND),
 )
 async def delete_page(web_page_id: PageId, target: Manageable) -> Response:
     """Delete a page with its versions and its part of the search index. It stays deleted until a later crawl finds it again."""
     page = await _page(web_page_id, target)
     if not await target.service.channels.delete_page(target.channel.site, page.id):
         raise _no_page()
+    await target.record("page.deleted", f"page:{page.id}")
     return Response(status_code=204)
 
 
@@ -230,6 +232,8 @@ async def _started(target: ChannelRequest, started: StartedCrawl | None, once: I
         raise ApiProblem(problems.CRAWL_ACTIVE, f"the crawl {started.run} has not ended", headers={"Retry-After": "30"})
     if once is not None and started.fingerprint != once.fingerprint:
         raise ApiProblem(problems.KEY_REUSED, "send another key, or the same request as before")
+    if started.is_new:
+        await target.record("run.created", f"run:{started.run}")
     job = await target.service.channels.job(RunId(started.run))
     if job is None:  # deleted meanwhile
         raise no_channel()

@@ -191,6 +191,10 @@ class ObjectBlobs:
             raise CorruptData(f"The blob {key} in {self.name} is truncated.")
         return content
 
+    async def compressed(self, key: BlobKey) -> bytes | None:
+        """The bytes of a blob as they are stored, deleted blobs included; None when there are none."""
+        return await self.bucket.get(_path(key))
+
     def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
         """Keys with this prefix, or without any, of blobs that were last put before this time."""
         return self._list(prefix, stored_before, deleted=False)

@@ -104,8 +104,12 @@ class SqliteBlobs:
         return content if frame.eof else CorruptData(f"The blob {key} in {self._path} is truncated.")
 
     async def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
-        """Keys with this prefix, or without any, of blobs that were last put before this time."""
+        """Keys with this prefix, or without any, of blobs that were last put before this time; none without a file."""
+        if not self._path.exists():
+            return
         loop = asyncio.get_running_loop()
+        if self._connection is None and not self._path.exists():
+            return  # nothing was put yet: tenants and runs without pages are deleted too
         after = prefix
         while True:
             read = partial(_keys_after, after=after, prefix=prefix, stored_before=stored_before)

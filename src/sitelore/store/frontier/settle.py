@@ -74,11 +74,13 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
             fetched_at = settlement.at if effects.fetched else 0.0
             pages[site, key[1]] = _page_tuple(tenant, site, settlement, columns, fetched_at, row.lastmod)
             known, document = lease.known, effects.page.document
-            if known is not None and known.document == document:
+            is_same = known is not None and known.document == document
+            if is_same and not effects.page.facts:
                 continue
-            is_new = effects.changed is not False
+            # The facts of an equal document may differ: they are about the markup.
+            is_new = effects.changed is not False and not is_same
             changes[site][lease.url] = PageChange(lease.url, effects.page, settlement.at, is_new)
-            if known is not None and not is_new:
+            if known is not None and not is_new and not is_same:
                 unchanged.append((document, tenant, site, key[1], known.document))
     execute_many(conn, visit_statement, visits)
     execute_many(conn, unchanged_page_statement, unchanged)

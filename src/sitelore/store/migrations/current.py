@@ -79,6 +79,7 @@ def make_tables(conn: sa.Connection) -> None:
 
 def sqlite_tables() -> str:
     """The expected content of the file."""
+    complete_metadata()
     tables: list[str] = []
     indexes: list[str] = []
 

@@ -48,6 +48,7 @@ CREATE TABLE chunk_texts (
 	fragment TEXT,
 	flags TEXT,
 	text TEXT,
+	anchors TEXT,
 	PRIMARY KEY (tenant_id, site_id, number)
 );
 CREATE TABLE postings (
@@ -181,6 +182,31 @@ CREATE TABLE audit_log (
 	previous TEXT NOT NULL,
 	hash TEXT NOT NULL,
 	PRIMARY KEY (tenant_id, seq),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_endpoints (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	url TEXT NOT NULL,
+	types TEXT NOT NULL,
+	secret TEXT NOT NULL,
+	old_secret TEXT,
+	old_secret_until DOUBLE,
+	enabled INTEGER NOT NULL,
+	disabled_reason TEXT,
+	created_at DOUBLE NOT NULL,
+	failing_since DOUBLE,
+	paused_until DOUBLE,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE retention (
+	tenant_id INTEGER NOT NULL,
+	runs_s DOUBLE,
+	versions_s DOUBLE,
+	events_s DOUBLE,
+	deliveries_s DOUBLE,
+	PRIMARY KEY (tenant_id),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
 CREATE TABLE media (
@@ -359,6 +385,33 @@ CREATE TABLE page_deletions (
 	run_id TEXT NOT NULL,
 	PRIMARY KEY (tenant_id, site_id, url_id),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_queues (
+	tenant_id INTEGER NOT NULL,
+	endpoint_id TEXT NOT NULL,
+	run_id TEXT NOT NULL,
+	due_at DOUBLE NOT NULL,
+	lease_until DOUBLE,
+	claimed_by TEXT,
+	PRIMARY KEY (tenant_id, endpoint_id, run_id),
+	FOREIGN KEY(tenant_id, endpoint_id) REFERENCES webhook_endpoints (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_deliveries (
+	tenant_id INTEGER NOT NULL,
+	endpoint_id TEXT NOT NULL,
+	event_id BIGINT NOT NULL,
+	run_id TEXT NOT NULL,
+	type TEXT NOT NULL,
+	state TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	attempts INTEGER DEFAULT '0' NOT NULL,
+	attempted_at DOUBLE,
+	status INTEGER,
+	elapsed_ms INTEGER,
+	answer TEXT,
+	error TEXT,
+	PRIMARY KEY (tenant_id, endpoint_id, event_id),
+	FOREIGN KEY(tenant_id, endpoint_id) REFERENCES webhook_endpoints (tenant_id, id) ON DELETE CASCADE
 );
 CREATE TABLE media_urls (
 	tenant_id INTEGER NOT NULL,
@@ -586,6 +639,11 @@ CREATE INDEX urls_identity ON urls (tenant_id, run_id, identity) WHERE identity 
 CREATE INDEX urls_media_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind = 'media';
 CREATE INDEX urls_pattern ON urls (tenant_id, run_id, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
+CREATE INDEX webhook_deliveries_created ON webhook_deliveries (tenant_id, created_at);
+CREATE INDEX webhook_deliveries_dead ON webhook_deliveries (tenant_id, endpoint_id, event_id) WHERE state = 'DEAD';
+CREATE INDEX webhook_deliveries_of_run ON webhook_deliveries (tenant_id, run_id);
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (tenant_id, endpoint_id, run_id, event_id) WHERE state = 'PENDING';
+CREATE INDEX webhook_queues_due ON webhook_queues (due_at);
 CREATE UNIQUE INDEX audit_log_entries ON audit_log (tenant_id, id);
 CREATE UNIQUE INDEX channels_of_host ON channels (tenant_id, host);
 CREATE UNIQUE INDEX channels_of_site ON channels (tenant_id, site_id);

@@ -8,9 +8,10 @@ from sitelore.model.frontier import Tenant
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import StoredToken
 from sitelore.model.platform.audit import AuditRecord
+from sitelore.model.platform.signup import Registered, Registration
 from sitelore.store import tenants
 from sitelore.store.engine import Engine, Repository, read, read_long, write
-from sitelore.store.platform import audit_log, tokens, users
+from sitelore.store.platform import audit_log, signup, tokens, users
 from sitelore.store.tenants import for_all_tenants, for_tenant
 
 
@@ -66,6 +67,10 @@ class SqlAccountDirectory:
     async def tenant(self, tenant: TenantId) -> Tenant | None:
         """The tenant of this id."""
         return await self._engine.read(for_all_tenants, tenants.tenant_by_id, tenant)
+
+    async def register(self, registration: Registration) -> Registered:
+        """Store a sign-up in one transaction."""
+        return await self._engine.write(for_all_tenants, signup.register, registration)
 
     async def suspend(self, tenant: TenantId, since: float | None) -> Tenant | None:
         """Refuse the tokens of a tenant from now on, or (None) accept them again. None when there is no such tenant."""

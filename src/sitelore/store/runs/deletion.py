@@ -22,6 +22,7 @@ from sitelore.store.schema import (
     events,
     idempotency_keys,
     links,
+    metadata,
     page_versions,
     pages,
     postings,
@@ -107,7 +108,12 @@ def delete_tenant(conn: sa.Connection, tenant: TenantId) -> bool:
         return False
     for site in site_ids:
         delete_site(conn, tenant, SiteId(site))
-    conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant))
+    from sitelore.store.platform import schema as _  # noqa: F401, PLC0415 - adds its tables to `metadata`
+
+    # Every table, whether it has a foreign key or not: a new one must not be forgotten here.
+    for table in reversed(metadata.sorted_tables):
+        if table is not tenants:
+            conn.execute(sa.delete(table).where(table.c.tenant_id == tenant))
     conn.execute(sa.delete(tenants).where(tenants.c.id == tenant))
     return True
 
@@ -134,6 +140,9 @@ def runs_to_expire(conn: sa.Connection, tenant: TenantId, ended_before: float) -
 
 
 def _delete_runs(conn: sa.Connection, tenant: TenantId, ids: Sequence[RunId]) -> None:
+    from sitelore.store.platform.webhooks import delete_deliveries_of_runs  # noqa: PLC0415 its tables are loaded on demand
+
+    delete_deliveries_of_runs(conn, tenant, ids)
     for batch in batches(ids):
         _delete_events(conn, tenant, batch)
         of_batch = idempotency_keys.c.run_id.in_(batch)

@@ -14,13 +14,11 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import StoredEvent, StoredEventKind
 from sitelore.model.ids import RunId, TenantId
+from sitelore.model.platform.retention import EVENTS_KEPT_S
 from sitelore.model.url import Url
 from sitelore.store.rows import encode, maybe_url, storable
 from sitelore.store.schema import events
 from sitelore.store.statements import Statement, bind, execute_many, next_ids
-
-EVENTS_KEPT_S = 30 * 86_400.0
-"""Events are deleted when a run of their tenant ends and they are older than this."""
 
 _facts_decoder = msgspec.json.Decoder(dict[str, str | int])
 
@@ -36,17 +34,30 @@ class NewEvent:
     facts: Mapping[str, str | int] = field(default_factory=dict)
 
 
+def decode_facts(text: str | None) -> dict[str, str | int]:
+    """The facts of a stored event."""
+    return _facts_decoder.decode(text) if text else {}
+
+
 def store_events(conn: sa.Connection, tenant: TenantId, new: Iterable[NewEvent]) -> None:
-    """Store events in this transaction."""
+    """Store events in this transaction, and queue them for the webhooks that receive them."""
     batch = list(new)
+    numbered = list(zip(next_ids(conn, tenant, events, len(batch)), batch, strict=True))
     rows = [
         (
             tenant, number, event.run, event.kind.value, None if event.url is None else str(event.url),
             storable(encode(event.facts).decode()) if event.facts else None, event.at,
         )
-        for number, event in zip(next_ids(conn, tenant, events, len(batch)), batch, strict=True)
+        for number, event in numbered
     ]  # fmt: skip
     execute_many(conn, _event_statement, rows)
+    if numbered and conn.scalar(_has_endpoints, {"tenant": tenant}) is not None:
+        from sitelore.store.platform.webhooks import queue_deliveries  # noqa: PLC0415 few crawls have a receiver
+
+        queue_deliveries(conn, tenant, numbered)
+
+
+_has_endpoints = sa.text("SELECT 1 FROM webhook_endpoints WHERE tenant_id = :tenant AND enabled = 1 LIMIT 1")
 
 
 def _event_statement(_dialect_name: str) -> Statement:
@@ -55,8 +66,20 @@ def _event_statement(_dialect_name: str) -> Statement:
 
 
 def delete_old_events(conn: sa.Connection, tenant: TenantId, now: float) -> None:
-    """Delete events that are older than `EVENTS_KEPT_S`."""
-    conn.execute(sa.delete(events).where(events.c.tenant_id == tenant, events.c.created_at < now - EVENTS_KEPT_S))
+    """Delete events that are older than the tenant keeps them; without a policy of its own, `EVENTS_KEPT_S`."""
+    kept_s = conn.scalar(_kept_s, {"tenant": tenant})
+    if kept_s != 0.0:
+        delete_events_before(conn, tenant, now - (EVENTS_KEPT_S if kept_s is None else kept_s))
+
+
+_kept_s = sa.text("SELECT events_s FROM retention WHERE tenant_id = :tenant")
+
+
+def delete_events_before(conn: sa.Connection, tenant: TenantId, before: float) -> int:
+    """Delete older events but the last one, whose id SQLite would use again. Gives their number."""
+    c = events.c
+    last = sa.select(sa.func.max(c.id)).where(c.tenant_id == tenant).scalar_subquery()
+    return conn.execute(sa.delete(events).where(c.tenant_id == tenant, c.created_at < before, c.id < last)).rowcount
 
 
 def events_after(conn: sa.Connection, tenant: TenantId, after: int, limit: int, run: RunId | None = None) -> list[StoredEvent]:
@@ -66,8 +89,6 @@ def events_after(conn: sa.Connection, tenant: TenantId, after: int, limit: int, 
     if run is not None:
         query = query.where(c.run_id == run)
     return [
-        StoredEvent(
-            number, stored_run, StoredEventKind(kind), at, maybe_url(url), _facts_decoder.decode(facts) if facts else {}
-        )
+        StoredEvent(number, stored_run, StoredEventKind(kind), at, maybe_url(url), decode_facts(facts))
         for number, stored_run, kind, at, url, facts in conn.execute(query.order_by(c.id).limit(limit))
     ]

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Edge, IdempotencyKey, IdempotentRun, Offer, Run, RunListing, UrlListing, UrlOrder, UrlRow
+from sitelore.model.frontier import (
+    Edge,
+    IdempotencyKey,
+    IdempotentRun,
+    Offer,
+    Run,
+    RunListing,
+    UrlFacets,
+    UrlListing,
+    UrlOrder,
+    UrlRow,
+)
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
 from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, run_of, url_row
+from sitelore.store.runs.counts import ERROR_CODE_CHARS, error_code
 from sitelore.store.runs.lifecycle import create_run, find_run
 from sitelore.store.schema import idempotency_keys, runs, sites, urls
 from sitelore.store.statements import insert_for
@@ -31,11 +44,15 @@ _ORDER_COLUMNS: dict[UrlOrder, sa.ColumnElement[Any]] = {
 
 def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
     """A page of a run's URLs, and the total number. Sitemaps are not included."""
-    condition: sa.ColumnElement[bool] = sa.and_(
-        urls.c.tenant_id == tenant, urls.c.run_id == run, urls.c.kind == sa.text("'page'")
-    )
+    condition = _of_run(tenant, run, listing.text)
     if listing.states:
         condition &= urls.c.state.in_(sorted(state.value for state in listing.states))
+    if listing.skip_reasons:
+        condition &= urls.c.skip_reason.in_(sorted(reason.value for reason in listing.skip_reasons))
+        condition &= urls.c.state == UrlState.SKIPPED.value
+    if listing.error:
+        condition &= (urls.c.error == listing.error) | urls.c.error.startswith(f"{listing.error}:", autoescape=True)
+        condition &= urls.c.state != UrlState.ALIAS.value  # an alias repeats the error of its target
     total = conn.scalar(sa.select(sa.func.count()).select_from(urls).where(condition)) or 0
     if listing.offset >= total:
         return [], total
@@ -47,6 +64,37 @@ def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlLis
         order = (column.is_(None), column.desc() if listing.descending else column, by_key)
     query = sa.select(*ROW_COLUMNS).where(condition).order_by(*order).limit(listing.limit).offset(listing.offset)
     return [url_row(row) for row in conn.execute(query)], total
+
+
+def url_facets(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> UrlFacets:
+    """Counts of a run's URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
+    cause = sa.func.substr(urls.c.error, 1, ERROR_CODE_CHARS)
+    groups = (urls.c.state, urls.c.skip_reason, cause)
+    query = sa.select(*groups, sa.func.count()).where(_of_run(tenant, run, listing.text)).group_by(*groups)
+    states, skipped, errors = Counter[str](), Counter[str](), Counter[str]()
+    for state, reason, error, count in conn.execute(query):
+        skip_reason = reason if state == UrlState.SKIPPED.value else None
+        code = error_code(error) if error is not None and state != UrlState.ALIAS.value else None
+        in_state = not listing.states or state in listing.states
+        in_reason = not listing.skip_reasons or skip_reason in listing.skip_reasons
+        in_error = not listing.error or code == listing.error
+        if in_reason and in_error:
+            states[state] += count
+        if skip_reason is not None and in_state and in_error:
+            skipped[skip_reason] += count
+        if code is not None and in_state and in_reason:
+            errors[code] += count
+    return UrlFacets(dict(states), dict(skipped), dict(errors))
+
+
+def _of_run(tenant: TenantId, run: RunId, text: str) -> sa.ColumnElement[bool]:
+    """The pages of a run whose URL or title contains the text."""
+    c = urls.c
+    condition: sa.ColumnElement[bool] = sa.and_(c.tenant_id == tenant, c.run_id == run, c.kind == sa.text("'page'"))
+    if text:
+        address = sa.func.coalesce(c.long_url, c.url)
+        condition &= address.icontains(text, autoescape=True) | c.title.icontains(text, autoescape=True)
+    return condition
 
 
 def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -> list[tuple[str, Edge]]:

@@ -13,6 +13,7 @@ from sitelore.model.frontier import Tenant
 from sitelore.model.platform.accounts import Caller, Token, TokenKind, TokenScope, User, UserRole
 from sitelore.model.platform.audit import AuditCheck, AuditRecord
 from sitelore.platform.accounts import ROTATION_GRACE_S, CreatedToken, TokenRequest
+from sitelore.serve.platform.channel_schemas import ChannelView, CrawlJobView
 from sitelore.serve.schemas import Pagination, moment
 
 _MAX_GRACE_S = 30 * 86_400
@@ -149,7 +150,7 @@ class AuditRecordView(msgspec.Struct, frozen=True, rename="camel"):
     hash: str
 
 
-class AuditList(msgspec.Struct, frozen=True):
+class AuditLogPage(msgspec.Struct, frozen=True):
     """A page of the audit log."""
 
     records: list[AuditRecordView]
@@ -198,9 +199,19 @@ class Identity(msgspec.Struct, frozen=True, rename="camel"):
     channel_id: str | None
 
 
+class Registration(msgspec.Struct, frozen=True, rename="camel"):
+    """A sign-up: the token is shown only this once."""
+
+    tenant: TenantView
+    user: UserView
+    token: str
+    channel: ChannelView | None
+    crawl_job: CrawlJobView | None
+
+
 ANSWERS = (
-    TokenView, TokenCreated, TokenList, UserView, UserList, AuditList, AuditCheckView, TenantView, TenantCreated, TenantList,
-    Identity,
+    TokenView, TokenCreated, TokenList, UserView, UserList, AuditLogPage, AuditCheckView, TenantView, TenantCreated, TenantList,
+    Identity, Registration,
 )  # fmt: skip
 
 

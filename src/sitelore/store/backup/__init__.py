@@ -1,0 +1,1 @@
+"""Consistent copies of databases and blobs, and their way back."""
