@@ -27,6 +27,7 @@ from sitelore.serve.routes import (
     accounts,
     audits,
     channels,
+    media,
     operations,
     quick,
     runs,
@@ -44,8 +45,8 @@ _BY_STATUS = {
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
 ROUTERS = (
-    quick.router, runs.router, sites.router, audits.router, channels.router, webcrawl.router, tenant_settings.router,
-    accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
+    quick.router, runs.router, sites.router, audits.router, channels.router, webcrawl.router, media.router,
+    tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
