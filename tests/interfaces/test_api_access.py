@@ -43,8 +43,8 @@ NAMES = [f"{method} {route.path}" for method, route in ROUTES]
 _NO_ID = "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee"
 NOT_THERE = {
     "run_id": _NO_ID, "job_id": _NO_ID, "site": "nowhere.test", "token_id": "a" * 22, "user_id": _NO_ID, "tenant_id": "987654",
-    "pipeline": "update-delta", "channel_id": _NO_ID, "web_page_id": "456789", "finding_id": "0" * 20, "webhook_id": _NO_ID,
-    "event_id": "567890",
+    "pipeline": "update-delta", "channel_id": _NO_ID, "web_page_id": "456789", "web_media_id": "345678",
+    "finding_id": "0" * 20, "webhook_id": _NO_ID, "event_id": "567890",
 }  # fmt: skip
 BODIES: dict[str, Any] = {
     "POST /crawl": {"url": "https://site.invalid/"},
