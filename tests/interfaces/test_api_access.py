@@ -40,10 +40,11 @@ ROUTES: list[tuple[str, APIRoute]] = [
     for method in sorted(route.methods or ())
 ]
 NAMES = [f"{method} {route.path}" for method, route in ROUTES]
+_NO_ID = "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee"
 NOT_THERE = {
-    "run_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", "job_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", "site": "nowhere.test",
-    "token_id": "a" * 22, "user_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", "tenant_id": "987654", "pipeline": "update-delta",
-    "channel_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", "web_page_id": "456789", "finding_id": "0" * 20,
+    "run_id": _NO_ID, "job_id": _NO_ID, "site": "nowhere.test", "token_id": "a" * 22, "user_id": _NO_ID, "tenant_id": "987654",
+    "pipeline": "update-delta", "channel_id": _NO_ID, "web_page_id": "456789", "web_media_id": "345678",
+    "finding_id": "0" * 20, "webhook_id": _NO_ID, "event_id": "567890",
 }  # fmt: skip
 BODIES: dict[str, Any] = {
     "POST /crawl": {"url": "https://site.invalid/"},
@@ -55,9 +56,9 @@ BODIES: dict[str, Any] = {
     "PATCH /tenant/v1/users/{user_id}": {"role": "viewer"},
     "POST /manage/v1/tenants": {"name": "more"},
     "POST /tenant/v1/channels": {"url": "https://more.invalid/"},
+    "POST /tenant/v1/webhooks": {"url": "https://more.invalid/"},
 }
 QUERIES = {"GET /search": "?q=boats"}
-IDS = re.compile("|".join(re.escape(value) for value in {*NOT_THERE.values()}))
 
 
 @dataclass
@@ -120,6 +121,7 @@ def new_tenant(api: Api, name: str) -> Tenant:
     spare = own.call("POST", "/tenant/v1/users", {"email": f"bob@{name}.test"}).json["id"]
     token = own.call("POST", "/tenant/v1/tokens", {"name": "spare"}).json["id"]
     channel = own.call("POST", "/tenant/v1/channels", {"url": f"https://channel.{name}.invalid/"}).json["id"]
+    webhook = own.call("POST", "/tenant/v1/webhooks", {"url": f"https://{name}.invalid/hook"}).json["id"]
     assert user != spare
     ids = {
         "run_id": run,
@@ -129,6 +131,7 @@ def new_tenant(api: Api, name: str) -> Tenant:
         "token_id": token,
         "tenant_id": made.json["id"],
         "channel_id": channel,
+        "webhook_id": webhook,
     }
     return Tenant(made.json["id"], made.json["token"], ids)
 
