@@ -1,12 +1,12 @@
-"""What changed between two crawls: an edited, a deleted, a new and a moved page are exactly four changes; old versions are kept."""
+"""What changed between two crawls: an edited, a deleted, a new and a moved page are four changes; old versions are kept."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.interfaces.cli import run_cli
 from tests.support.articles import article, articles, topics
+from tests.support.crawls import run_cli
 from tests.support.http_server import Answer, HttpServer, Pages, serve_site
 
 NAMES = topics(9)
@@ -18,13 +18,24 @@ def sitemap_of(pages: Pages, http_server: HttpServer, targets: list[str]) -> Pag
     body = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode()
 
     def answer(target: str) -> Answer | None:
-        return Answer(body=body, headers=(("Content-Type", "application/xml"),)) if target == "/sitemap.xml" else pages(target)
+        return Answer(body=body, content_type="application/xml") if target == "/sitemap.xml" else pages(target)
 
     return answer
 
 
 def crawl(data: Path, http_server: HttpServer) -> None:
-    done = run_cli("crawl", "--sitemap", http_server.url("/sitemap.xml"), "--force", "--delay", "0", "--data", str(data), "--max-depth", "0")
+    done = run_cli(
+        "crawl",
+        "--sitemap",
+        http_server.url("/sitemap.xml"),
+        "--force",
+        "--delay",
+        "0",
+        "--data",
+        str(data),
+        "--max-depth",
+        "1",
+    )
     assert done.code == 0, done.err
 
 
