@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from sitelore.model.changes import ChangedVersion, GonePage
 from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
 from sitelore.model.frontier import (
     Edge,
@@ -483,6 +484,14 @@ class Ledger(Protocol):
 
     def links(self, site: SiteId) -> AsyncIterator[LinkBetweenPages]:
         """All links of the current versions of the site's pages that are kept, each page's together and in page order."""
+        ...
+
+    async def changed_versions(self, site: SiteId, since: float, until: float) -> list[ChangedVersion]:
+        """Pages whose content at the end of the period differs from that before it, by URL."""
+        ...
+
+    async def gone_pages(self, site: SiteId, since: float, until: float) -> list[GonePage]:
+        """Pages that were found to be gone in the period, by URL."""
         ...
 
     async def page_history(self, site: SiteId, url: Url) -> list[PageVersion]:

@@ -16,6 +16,7 @@ import msgspec
 
 from sitelore.export.boilerplate import NO_REPEATS, Repeats, remove_repeats
 from sitelore.export.rows import Rows, chain_of, is_page, plain
+from sitelore.model.changes import SiteChange
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import UrlRow
 from sitelore.model.search import Explanation, Hit, SearchAnswer, SearchQuery
@@ -277,6 +278,19 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "flags": [{"rule": flag.rule, "evidence": flag.evidence} for flag in record.flags],
         **({"neighbours": [{"text": near.text, "start": near.start} for near in hit.neighbours]} if hit.neighbours else {}),
         **({"explanation": _explanation_json(hit.explanation)} if hit.explanation is not None else {}),
+    }
+
+
+def change_json(change: SiteChange) -> dict[str, Any]:
+    """One change of a site."""
+    return {
+        "change": change.kind.value,
+        "url": str(change.url),
+        "at": moment(change.at),
+        "moved_to": None if change.moved_to is None else str(change.moved_to),
+        "evidence": change.evidence,
+        "removed": list(change.removed),
+        "added": list(change.added),
     }
 
 

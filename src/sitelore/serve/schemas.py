@@ -679,6 +679,26 @@ class SearchResults(msgspec.Struct, frozen=True):
     hits: list[HitView]
 
 
+class SiteChangeView(msgspec.Struct, frozen=True):
+    """One change of a site: a page that is new, changed, gone or moved."""
+
+    change: str
+    url: str
+    at: str | None
+    moved_to: str | None
+    evidence: str
+    removed: list[str]
+    added: list[str]
+
+
+class SiteChanges(msgspec.Struct, frozen=True):
+    """Changes of a site, by URL."""
+
+    site: str
+    total: int
+    changes: list[SiteChangeView]
+
+
 class SiteView(msgspec.Struct, frozen=True):
     """One site and its index status."""
 

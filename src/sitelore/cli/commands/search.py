@@ -155,10 +155,10 @@ def deletions(
 
 async def _search(data: Path, query: SearchQuery) -> tuple[SearchAnswer, str]:
     """The results, and the name of the embedding model, if one is installed. Needs no lock: a crawl may run meanwhile."""
-    from sitelore.crawl.search_service import MAX_PAGES_PER_QUERY
-
     async with build_app(data, writing=False) as app:
         service = app.search_service
+        from sitelore.crawl.search_service import MAX_PAGES_PER_QUERY  # after the service has checked its libraries
+
         sites = await _sites(service, query.sites)
         # Beside a crawl only a few pages: its own process indexes the rest.
         most = MAX_PAGES_PER_QUERY if await app.queue.running_runs() else None
