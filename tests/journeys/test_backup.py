@@ -26,6 +26,7 @@ from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.states import RunState
 
 PAGES = 30
+PICTURE = f"images/{'a' * 64}.png"
 
 
 def pages(name: str) -> Pages:
@@ -65,21 +66,27 @@ async def test_a_backup_made_during_a_crawl_is_restored_byte_for_byte(tmp_path: 
         [finished] = [run["run"] for run in json.loads(run_cli("runs", "--json", "--data", str(data)).out)]
         before = exports(data, finished, tmp_path / "before")
         async with embedded(data, writing=True) as app:
+            await app.media.of(DEFAULT_TENANT).files.put(PICTURE, b"picture")
             second.delay_s = 0.05
             crawling = asyncio.create_task(run_to_its_end(app, second))
             assert await asyncio.to_thread(second.wait_for_hits, 5)
+            second.delay_s = 2.0  # the crawl must go on for longer than the backup takes
             done = await run_cli_async("backup", str(target), "--json", "--data", str(data))
             assert done.code == 0, done.err
             assert not crawling.done(), "the backup was made while the crawl was running"
+            second.delay_s = 0.0
             running = await crawling
             expected = await export(app, running)
         manifest = json.loads(done.out)
         assert manifest["database"] == "sqlite"
         assert manifest["blobs"] >= 2 * PAGES
+        assert manifest["media"] == 1
         shutil.rmtree(data)
         restored = run_cli("restore", str(target), "--data", str(data))
         assert restored.code == 0, restored.err
         assert exports(data, finished, tmp_path / "after") == before
+        async with embedded(data, writing=False) as app:
+            assert await app.media.of(DEFAULT_TENANT).files.get(PICTURE) == b"picture"
         resumed = run_cli("crawl", "--resume", "--data", str(data), "--json")
         assert resumed.code == 0, resumed.err
         assert json.loads(resumed.out)["run"] == running.id
@@ -190,12 +197,15 @@ async def test_servers_are_backed_up_and_restored_into_an_empty_database(servers
                 result = await crawl_in(app, crawl_settings(first.url()))
                 tenant = await app.queue.create_tenant("other", app.clock())
                 before = await export(app, result.run)
+                await app.media.of(tenant.id).files.put(PICTURE, b"picture")
                 second.delay_s = 0.05
                 crawling = asyncio.create_task(run_to_its_end(app, second))
                 assert await asyncio.to_thread(second.wait_for_hits, 5)
+                second.delay_s = 2.0  # the crawl must go on for longer than the backup takes
                 done = await run_cli_async("backup", str(tmp_path / "backup"), "--json", env=environments[0])
                 assert done.code == 0, done.err
                 assert not crawling.done()
+                second.delay_s = 0.0
                 running = await crawling
                 expected = await export(app, running)
                 refused = await run_cli_async("restore", str(tmp_path / "backup"), "--yes", env=environments[0])
@@ -213,6 +223,7 @@ async def test_servers_are_backed_up_and_restored_into_an_empty_database(servers
                 assert await export(app, run) == before
                 for row in result.rows.values():
                     assert row.document is None or await app.blobs.get(row.document)
+                assert await app.media.of(tenant.id).files.get(PICTURE) == b"picture"
                 assert [stored.name for stored in await app.queue.tenants()] == ["default", tenant.name]
                 assert await app.ledger.for_tenant(tenant.id).runs() == [], "row-level security is in place again"
                 unfinished = await app.ledger.run(running.id)
