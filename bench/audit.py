@@ -61,7 +61,7 @@ def summary(number: int, chance: random.Random) -> PageSummary:
 def build(pages: int, links: int) -> Site:
     """A site of this size."""
     chance = random.Random(1)
-    summaries = {page.url: page for page in (summary(number, chance) for number in range(pages))}
+    summaries = {str(page.url): page for page in (summary(number, chance) for number in range(pages))}
     urls = list(summaries)
     graph = SiteGraph()
     for number, url in enumerate(urls):
