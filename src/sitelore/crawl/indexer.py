@@ -1,7 +1,7 @@
 """The indexer: keeps the search index of a site in step with its pages.
 
-It chunks changed pages again. A crash loses nothing: each page's row records the document its chunks were made from, so the next
-call finds what is left. Loaded when a page waits: chunking has large tables of patterns.
+It chunks changed pages again. A crash loses nothing: each page's row records the document its chunks were made from, so the
+next call finds what is left. Loaded when a page waits: chunking has large tables of patterns.
 """
 
 from __future__ import annotations
