@@ -509,12 +509,11 @@ class LazySearch:
         if tenant not in self._services:
             require_extra("search", "search")
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
-            from sitelore.crawl.search_service import Indexer, SearchService  # noqa: PLC0415 see above
+            from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
 
             search_index = self._open_index().for_tenant(tenant)
             ledger, blobs = self._ledger.for_tenant(tenant), self._blobs.for_tenant(tenant)
-            indexer = Indexer(ledger, search_index, blobs, self._clock, self._redaction)
-            self._services[tenant] = SearchService(indexer, self._embedder)
+            self._services[tenant] = SearchService(ledger, search_index, blobs, self._clock, self._redaction, self._embedder)
         return self._services[tenant]
 
     def _open_index(self) -> SqlSearchIndex:

@@ -60,7 +60,7 @@ async def _changes(data: Path, site: str, since: str, until: str) -> list[SiteCh
 
     async with build_app(data, writing=False) as app:
         site_id, began = await last_run_of(app.ledger, site)
-        await app.search_service.indexer.check_presence(site_id)
+        await app.search_service.check_presence(site_id)
         start = await _moment(app, data, since, "--since") if since else began
         end = await _moment(app, data, until, "--until") if until else END_OF_TIME
         return await site_changes(app.ledger, app.blobs, site_id, start, end)

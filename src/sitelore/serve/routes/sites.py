@@ -119,7 +119,7 @@ async def show_changes(
 ) -> Response:
     """New, changed, gone and moved pages, by URL; changed ones with the lines of text that differ."""
     stats, context = await _site_stats(site, service), service.context
-    await context.search_service.indexer.check_presence(stats.site)
+    await context.search_service.check_presence(stats.site)
     start, end = _seconds(since, "query.since"), _seconds(until, "query.until")
     if start is None:
         try:
