@@ -20,7 +20,7 @@ export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test quick browser check format lint types lock ui openapi bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory bench-long \
-	bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
+	bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-questions bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -135,6 +135,9 @@ bench-render: $(DEV_STAMP)  ## rendering: throughput, memory, a killed browser, 
 
 bench-search: $(DEV_STAMP)  ## search quality (nDCG@10), and with ARGS="--size 100000" latency
 	$(PY) -m bench.search $(ARGS)
+
+bench-questions: $(DEV_STAMP)  ## questions to five manuals: right page first, and citations that stand on the page [ARGS=--hybrid]
+	$(PY) -m bench.questions $(ARGS)
 
 bench-knowledge: $(DEV_STAMP)  ## texts embedded again after edits and noise, chunks kept when pages fail or disappear
 	$(PY) -m bench.knowledge $(ARGS)

@@ -10,6 +10,7 @@ from sitelore.model.errors import UsageError
 
 LIBRARIES = {
     "mcp": ("mcp",),
+    "media": ("pyvips",),
     "scaled": ("asyncpg", "greenlet", "obstore", "redis"),
     "secrets": ("cryptography",),
     "search": ("numpy", "snowballstemmer", "splintr"),

@@ -392,12 +392,14 @@ class Ledger(Protocol):
         """One row of a run."""
         ...
 
-    def rows(self, run: RunId, state: UrlState | None = None, sitemaps: bool = False) -> AsyncIterator[UrlRow]:
-        """All rows sorted by key; sitemap rows only if `sitemaps`."""
+    def rows(
+        self, run: RunId, state: UrlState | None = None, sitemaps: bool = False, media: bool = False
+    ) -> AsyncIterator[UrlRow]:
+        """All rows sorted by key; sitemap rows only if `sitemaps`, media rows only if `media`."""
         ...
 
     async def counts(self, run: RunId) -> RunCounts:
-        """Statistics of a run; sitemap rows count only in `sitemaps`."""
+        """Statistics of a run; sitemap rows count only in `sitemaps`, media rows only in `media`."""
         ...
 
     async def documents(self, run: RunId, limit: int) -> list[BlobKey]:
@@ -543,6 +545,10 @@ class SearchIndex(Protocol):
         """Pages whose chunks are out of date, by URL, starting after `after`."""
         ...
 
+    async def keep_chunks(self, site: SiteId, epoch: str, kept: Sequence[PageToIndex]) -> None:
+        """Note that the chunks of these pages are those that the settings of this epoch give."""
+        ...
+
     async def write_pages(self, site: SiteId, epoch: str, pages: Sequence[IndexedPage]) -> IndexWritten:
         """Replace the chunks of these pages; chunks with an unchanged id keep their number and vector.
 
@@ -560,6 +566,10 @@ class SearchIndex(Protocol):
 
     async def postings(self, site: SiteId, terms: Collection[str]) -> dict[str, list[bytes]]:
         """The packed `Postings` of terms in ascending order of chunk numbers; they may still contain deleted chunks."""
+        ...
+
+    async def terms(self, site: SiteId, prefix: str, limit: int) -> list[tuple[str, int]]:
+        """The terms that begin like this with the number of chunks that contain each, the most frequent first."""
         ...
 
     async def chunk_records(self, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:

@@ -188,9 +188,8 @@ def test_what_a_channel_cannot_be_is_refused(crawled: tuple[Api, HttpServer, str
     assert api.call("PATCH", f"{CHANNELS}/{channel}", {"url": "https://other.test/"}).kind == "invalid"
     assert api.call("PATCH", f"{CHANNELS}/{channel}", {"maxDepth": None}).kind == "invalid"
     for method, path in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/webcrawl/start"), ("GET", "/webcrawl/status")):
-        nothing: dict[str, object] = {}
-        body = nothing if method == "PATCH" else None
-        assert api.call(method, f"{CHANNELS}/{uuid.uuid4()}{path}", body).kind == "channel-not-found"
+        nothing: dict[str, object] | None = {} if method == "PATCH" else None
+        assert api.call(method, f"{CHANNELS}/{uuid.uuid4()}{path}", nothing).kind == "channel-not-found"
     assert api.call("GET", f"{CHANNELS}/%00").kind == "channel-not-found"
 
 

@@ -172,6 +172,7 @@ _WRONG: dict[str, tuple[object, ...]] = {
     "maxDepth": (-1, 1001, "3"),
     "scopeMode": ("planet", "", 1, None),
     "includeDocuments": ("yes", 1, None),
+    "includeMedia": ("yes", 1, None),
     "followRedirects": ("true", 0),
     "demoDelayMs": (-1, 60_001, 0.5),
     "requestTimeoutMs": (99, 120_001, "5000"),

@@ -313,5 +313,35 @@ def test_the_html_report_is_one_file_that_loads_nothing_and_escapes_what_pages_s
     assert "Link to a page that does not exist" in text
 
 
+def test_fix_writes_patches_for_a_checkout_and_says_what_has_none(tmp_path: Path) -> None:
+    data, checkout, out, words = tmp_path / "data", tmp_path / "site", tmp_path / "fixes", tmp_path / "words.json"
+    checkout.mkdir()
+    pages = {
+        "/": page("Start of the site", prose("start", 200), links=("/a.html", "/strange")),
+        "/a.html": page("A page about mills", prose("a", 200) + "<img src=/x.png>", links=("/",)),
+    }
+    (checkout / "index.html").write_bytes(pages["/"].body)
+    (checkout / "a.html").write_bytes(pages["/a.html"].body)
+    with serve_site(pages.get) as http_server:
+        assert sitelore("crawl", http_server.url("/"), "--delay", "0", "--output", "db", "--data", data).returncode == 0
+    keys = [each["key"] for each in audit_json(data, "--rule", "image-alt-missing")["findings"]]
+    words.write_text(json.dumps(dict.fromkeys(keys, "A mill")))
+    options = ("--checkout", checkout, "--out", out, "--words", words, "--json", "--data", data)
+    done = sitelore("fix", *options)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    proposed = {(each["rule"], each["file"]) for each in report["proposals"]}
+    assert {("viewport-missing", "a.html"), ("viewport-missing", "index.html"), ("image-alt-missing", "a.html")} <= proposed
+    [refused] = [each for each in report["refusals"] if each["rule"] == "broken-internal-link"]
+    assert refused["reason"] == "no page of the site is clearly the one that is meant"
+    assert sorted(path.name for path in out.iterdir()) == sorted(report["files"])
+    assert '<img src=/x.png alt="A mill">' in (out / "summary.md").read_text()
+    assert (checkout / "a.html").read_bytes() == pages["/a.html"].body
+    done = sitelore("fix", "--out", out / "html", "--rule", "viewport-missing", "--data", data)
+    assert done.stdout.startswith("2 proposals; 0 findings without one\n")
+    done = sitelore("fix", "--checkout", tmp_path / "missing", "--data", data)
+    assert (done.returncode, error_line(done)) == (2, f"no folder {tmp_path / 'missing'}")
+
+
 def test_a_directory_without_data_is_an_error(tmp_path: Path) -> None:
     assert sitelore("audit", "--data", tmp_path / "none").returncode == 2

@@ -49,7 +49,7 @@ def test_a_webhook_is_added_tested_rotated_and_removed(tmp_path: Path) -> None:
         (("add", "http://receiver.example/"), "the URL cannot be used: not an https URL"),
         (("add", "https://receiver.example/", "--type", "x"), "unknown event type 'x'"),
         (("remove", "abc"), "no webhook starts with 'abc'"),
-        (("list", "--tenant", "nobody's"), 'no tenant "nobody\'s"'),
+        (("list", "--tenant", "no one's"), 'no tenant "no one\'s"'),
     ],
 )
 def test_mistakes_are_explained_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

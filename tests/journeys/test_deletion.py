@@ -76,10 +76,10 @@ async def site_of(app: App, result: CrawlResult) -> None:
 async def crawl_marked(app: App, http_server: HttpServer) -> CrawlResult:
     """Crawl the marked site twice, with a change of a page in between, and index it."""
     await crawl_in(app, crawl_settings(http_server.url()))
-    await app.search_service.update_all(asyncio.Event())
+    await app.search_service.update_words(asyncio.Event())
     http_server.edit(f"/{MARKER}-3")
     result = await crawl_in(app, crawl_settings(http_server.url()))
-    await app.search_service.update_all(asyncio.Event())
+    await app.search_service.update_words(asyncio.Event())
     return result
 
 

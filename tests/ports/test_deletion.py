@@ -24,10 +24,11 @@ from sitelore.app.deletion import purge_blobs, sweep_blobs
 from sitelore.model.document import Blob, PageLink
 from sitelore.model.frontier import Effects, IdempotencyKey, Offer, Run, Settlement, Source, Verdict
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanBytes, CleanText, RunId, SiteId, TenantId
+from sitelore.model.platform.media import ShownMedia
 from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.blobs.object_store import ObjectBlobs
@@ -78,7 +79,8 @@ class Store:
         settlements = []
         for lease in await leases(ledger, run, now=at):
             page = facts(f"{host} {lease.url} {content}", links=links, snapshot=BlobKey(f"snapshot{lease.url}{content}"))
-            effects = Effects(page=page, fetched=True, redactions={"rule": 1})
+            film = ShownMedia(u("film", host), MediaType.VIDEO, provider="youtube", video_id=host)
+            effects = Effects(page=page, fetched=True, redactions={"rule": 1}, shown=(film,))
             settlements.append(Settlement(lease, Verdict(UrlState.VISITED, 200), effects, at))
         assert all(await ledger.settle(settlements))
         await ledger.save_robots(RobotsFile(f"http://{host}", at, 200, "User-agent: *"))

@@ -203,7 +203,7 @@ async def test_offers_in_any_order_any_split_and_any_number_give_the_same_rows(l
         rng.shuffle(mine)
         for lease in held:
             await ledger.settle([visited(lease, "x", [o for n, o in enumerate(mine) if n % 3 == held.index(lease)])])
-        rows = await all_rows(ledger, run.id, sitemaps=True)
+        rows = await all_rows(ledger, run.id, sitemaps=True, media=True)
         outcomes.append({url: dataclasses.replace(row, run=RunId("")) for url, row in rows.items()})
     assert outcomes[0] == outcomes[1] == outcomes[2]
     best = {url: min((o for o in offers if o.url == url), key=lambda o: o.rank) for url in {o.url for o in offers}}

@@ -29,11 +29,12 @@ from sitelore.model.frontier import (
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, UserRole
 from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCrawl, Trigger
+from sitelore.model.platform.media import ShownMedia
 from sitelore.model.platform.retention import RetentionPolicy
 from sitelore.model.platform.schedules import Planned, ScheduleRule
 from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
 from sitelore.platform.accounts import AccountService, TokenRequest
 from sitelore.store.audits.audit_store import SqlAuditStore
@@ -93,7 +94,7 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     [lease] = await ledger.claim(run.id, W1, 9, NOW, 60.0)
     links = msgspec.msgpack.encode([PageLink(str(u("b")), "", content)])
     page = replace(facts(content), links=links)
-    effects = Effects(page=page, offers=(link("b", lease),), fetched=True, redactions={"rule": 1})
+    effects = Effects(page=page, offers=(link("b", lease),), fetched=True, redactions={"rule": 1}, shown=shown_media(content))
     assert await ledger.settle([Settlement(lease, Verdict(UrlState.VISITED, 200), effects, NOW)]) == [True]
     await ledger.start_prefetches(run.id, W1, [PrefetchTarget(u("b"), 1)], NOW, 60.0)
     counted = {"pattern": PatternYield(waves.STORED_FROM_PAGES, 1, 1)}
@@ -111,6 +112,11 @@ async def fill_accounts(engine: Engine, tenant: TenantId, name: str) -> None:
     accounts = AccountService(SqlAccounts(engine, tenant), lambda: NOW, Caller(tenant))
     user = await accounts.create_user(f"{name}@people.test", UserRole.OWNER)
     await accounts.create_token(TokenRequest(name, user=user.id))
+
+
+def shown_media(content: str) -> tuple[ShownMedia, ...]:
+    """A video that is not downloaded, so that the page alone makes a row in every table of media."""
+    return (ShownMedia(u(f"video/{content}"), MediaType.VIDEO, provider="youtube", video_id=content),)
 
 
 async def two_tenants(database: Database) -> tuple[Engine, list[TenantId]]:

@@ -223,3 +223,13 @@ async def test_links_to_a_page_are_found_without_reading_those_of_others(tmp_pat
         "SEARCH links USING COVERING INDEX links_to (tenant_id=? AND target_id=?)",
         "SEARCH links USING PRIMARY KEY (tenant_id=? AND version_id=? AND position=?)",
     ]
+
+
+async def test_a_page_with_an_equal_document_gets_its_new_facts(ledger: SqlLedger) -> None:
+    site = await store(ledger, {"a": page("a", to("b"), facts=compress(b"before"))})
+    await store(ledger, {"a": page("a", to("b"), facts=compress(b"after"))}, NOW + 9, changed=False)
+    [version] = await ledger.page_history(site, u("a"))
+    assert (version.facts, version.seen_at) == (b"after", NOW)
+    await store(ledger, {"a": page("a", to("b"))}, NOW + 18, changed=False)
+    assert [each.facts for each in await ledger.page_history(site, u("a"))] == [b"after"]
+    assert await sources(ledger, site, "b") == [("/a", 0, "", "", False)]

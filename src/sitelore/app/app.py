@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.app.settings import OperatorSettings, operator_settings
 from sitelore.crawl.context import (
+    MediaContext,
     NavigationPolicy,
     Progress,
     VisitContext,
@@ -58,8 +59,10 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.platform.media import MediaService
     from sitelore.platform.schedules import Scheduler
     from sitelore.platform.webhooks import WebhookService
+    from sitelore.platform_ports import MediaFiles
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
     from sitelore.store.platform.retention import SqlRetention
@@ -100,6 +103,8 @@ class App:
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
+    media: LazyMedia
+    """Media files and what is known of them; opened when first used."""
     audits: AuditStore
     """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
     open_channels: Callable[[], Channels]
@@ -128,6 +133,13 @@ class App:
     def search_service(self) -> SearchService:
         """Search over everything that was crawled for the default tenant."""
         return self.search.service(DEFAULT_TENANT)
+
+    def media_service(self, tenant: TenantId) -> MediaService:
+        """The media of a tenant, for the API."""
+        from sitelore.platform.media import MediaService  # noqa: PLC0415 not needed by a crawl
+
+        opened = self.media.of(tenant)
+        return MediaService(opened.library, opened.files, opened.images, self.clock)
 
     @property
     def gate(self) -> HostGate:
@@ -393,6 +405,7 @@ class App:
             policy=RenderPolicy(settings, run.site_rendering, self._browser_check(run)),
             renderer=renderer,
             rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
+            media=self.media.of(run.tenant) if settings.media.types else None,
         )
         try:
             yield visit_context
@@ -443,6 +456,31 @@ class LazyWebhooks:
             await self._fetcher.close()
 
 
+class LazyMedia:
+    """Opens the media of tenants when they are first used: most crawls download none."""
+
+    def __init__(self, engine: Engine, open_files: Callable[[], MediaFiles]) -> None:
+        self._engine = engine
+        self._open_files = open_files
+        self._opened: MediaContext | None = None
+
+    def of(self, tenant: TenantId) -> MediaContext:
+        """Files and library of a tenant, and the processes that all tenants share."""
+        if self._opened is None:
+            from sitelore.crawl.media.image_pool import ImagePool  # noqa: PLC0415 see above
+            from sitelore.store.platform.media_library import SqlMediaLibrary  # noqa: PLC0415 see above
+
+            self._opened = MediaContext(self._open_files(), SqlMediaLibrary(self._engine, tenant), ImagePool())
+        opened = self._opened
+        return replace(opened, files=opened.files.for_tenant(tenant), library=opened.library.for_tenant(tenant))
+
+    async def close(self) -> None:
+        """End the processes."""
+        if self._opened is not None:
+            await self._opened.images.close()
+            await self._opened.files.close()
+
+
 class LazySearch:
     """Builds the search services of tenants when they are first used: a crawl must not load their libraries."""
 
@@ -484,11 +522,17 @@ class LazySearch:
         return self._search_index
 
     async def keep_current(self, stop: asyncio.Event) -> None:
-        """Index and embed what changes for any tenant until stopped. Errors are logged and retried."""
+        """Index and embed what changes for any tenant until stopped. Words never wait for vectors, which take much longer."""
+        words = self._keep_updating(lambda service: service.update_words(stop), stop)
+        vectors = self._keep_updating(lambda service: service.update_vectors(stop), stop)
+        await asyncio.gather(words, vectors)
+
+    async def _keep_updating(self, update: Callable[[SearchService], Awaitable[None]], stop: asyncio.Event) -> None:
+        """Update every tenant again and again. Errors are logged and retried."""
         while not stop.is_set():
             try:
                 for tenant in await self._queue.tenants():
-                    await self.service(tenant.id).update_all(stop)
+                    await update(self.service(tenant.id))
             except StorageError as problem:
                 _LOG.warning("storage unavailable, indexing retries: %s", problem)
             except Exception:  # noqa: BLE001 the index is derived data: an error in it must not end the crawls of this process

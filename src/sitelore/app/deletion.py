@@ -14,6 +14,8 @@ point in time, reads all references to blobs in the database, and deletes what h
   of a server and of the store may differ.
 - A page that was found unchanged refers to the blobs that `pages` had when its row was claimed, without a put. `pages` keeps
   them, and it is read before `urls`, to which the visit copies them. Pages that are fetched ahead work alike.
+- Media files are swept alike (`sweep_media`). Their rows are written later after the put than those of blobs, so a process
+  remembers the files of its unwritten settlements and keeps them.
 - `reprocess` may replace the document of such a page during the visit, which then refers to the old one. In one process the
   lock of the data directory excludes that; with servers the blob is still readable, and restored.
 
@@ -34,7 +36,7 @@ import time
 from dataclasses import asdict, astuple, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sitelore.app.backup import deletion_lock
 from sitelore.app.settings import operator_settings
@@ -49,14 +51,27 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from sitelore.app.app import App
+    from sitelore.crawl.context import MediaContext
     from sitelore.model.frontier import Tenant
-    from sitelore.model.ids import BlobKey, SiteId, TenantId
+    from sitelore.model.ids import SiteId, TenantId
     from sitelore.model.platform.retention import RetentionPolicy
     from sitelore.ports import BlobStorage, Ledger
 
 P = ParamSpec("P")
 
 _LOG = logging.getLogger(__name__)
+_Key = TypeVar("_Key", bound=str)
+
+
+class _Store(Protocol[_Key]):
+    """Blobs or media files."""
+
+    def keys(self, stored_before: float) -> AsyncIterator[_Key]: ...
+    def deleted_keys(self, deleted_before: float) -> AsyncIterator[_Key]: ...
+    async def delete(self, keys: Sequence[_Key], stored_before: float) -> int: ...
+    async def purge(self, keys: Sequence[_Key], deleted_before: float) -> int: ...
+    async def restore(self, keys: Sequence[_Key]) -> None: ...
+
 
 GRACE_S = 3600.0
 """With servers: how long a deleted blob can still be read, and is restored if a row refers to it."""
@@ -140,6 +155,9 @@ async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_B
     # Nothing can refer to its blobs any more. The second pass removes those that a store keeps readable after the first.
     deleted = await sweep_blobs(ledger, blobs, math.inf)
     await purge_blobs(ledger, blobs, math.inf)
+    media = app.media.of(tenant.id)
+    await sweep_media(ledger, media, math.inf)
+    await purge_media(ledger, media, math.inf)
     await rewrite_files(app, vacuum_bytes)
     return deleted
 
@@ -164,7 +182,9 @@ def _default_tenant(tenant: Tenant) -> UsageError:
 async def _delete_blobs(app: App, tenant: TenantId) -> int:
     # What an object store deletes can be restored, whenever it was put, and the clock of the store may differ from ours.
     stored_before = math.inf if app.is_shared else time.time()
-    return await sweep_blobs(app.ledger.for_tenant(tenant), app.blobs.for_tenant(tenant), stored_before)
+    ledger = app.ledger.for_tenant(tenant)
+    await sweep_media(ledger, app.media.of(tenant), stored_before)
+    return await sweep_blobs(ledger, app.blobs.for_tenant(tenant), stored_before)
 
 
 async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
@@ -180,28 +200,63 @@ async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
 
 async def sweep_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
     """Delete unreferenced blobs that were last put before this time. Gives their number."""
-    deleted = 0
-    async for keys in _passes(blobs.keys(stored_before), per_pass):
-        for batch in _batches(await _unreferenced(ledger, keys)):
-            deleted += await blobs.delete(batch, stored_before)
-    return deleted
+    return await _sweep(ledger, blobs, ledger.blob_references, stored_before, per_pass)
 
 
 async def purge_blobs(ledger: Ledger, blobs: BlobStorage, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
     """Remove blobs for good that were deleted before this time; restore those that are referenced. Gives how many are gone."""
+    return await _purge(ledger, blobs, ledger.blob_references, deleted_before, per_pass)
+
+
+async def sweep_media(ledger: Ledger, media: MediaContext, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
+    """Delete media files that no row refers to and that were last put before this time. Gives their number.
+
+    A visit stores a file before its settlement is written. Until then the file is pending in this process, and is kept.
+    """
+    return await _sweep(ledger, media.files, media.library.references, stored_before, per_pass, media.is_pending)
+
+
+async def purge_media(ledger: Ledger, media: MediaContext, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
+    """Remove media files for good that were deleted before this time; restore those that are referenced."""
+    return await _purge(ledger, media.files, media.library.references, deleted_before, per_pass)
+
+
+async def _sweep(
+    ledger: Ledger,
+    store: _Store[_Key],
+    references: Callable[[], AsyncIterator[set[_Key]]],
+    stored_before: float,
+    per_pass: int,
+    is_pending: Callable[[_Key], bool] = lambda _: False,
+) -> int:
+    deleted = 0
+    async for keys in _passes(store.keys(stored_before), per_pass):
+        unwritten = {key for key in keys if is_pending(key)}
+        for batch in _batches(await _unreferenced(ledger, references, keys - unwritten)):
+            deleted += await store.delete(batch, stored_before)
+    return deleted
+
+
+async def _purge(
+    ledger: Ledger,
+    store: _Store[_Key],
+    references: Callable[[], AsyncIterator[set[_Key]]],
+    deleted_before: float,
+    per_pass: int,
+) -> int:
     purged = 0
-    async for keys in _passes(blobs.deleted_keys(deleted_before), per_pass):
-        unreferenced = await _unreferenced(ledger, keys)
+    async for keys in _passes(store.deleted_keys(deleted_before), per_pass):
+        unreferenced = await _unreferenced(ledger, references, keys)
         for batch in _batches(keys - unreferenced):
-            await blobs.restore(batch)
+            await store.restore(batch)
         for batch in _batches(unreferenced):
-            purged += await blobs.purge(batch, deleted_before)
+            purged += await store.purge(batch, deleted_before)
     return purged
 
 
-async def _passes(keys: AsyncIterator[BlobKey], size: int) -> AsyncIterator[set[BlobKey]]:
+async def _passes(keys: AsyncIterator[_Key], size: int) -> AsyncIterator[set[_Key]]:
     """Keys in sets of up to `size`."""
-    batch: set[BlobKey] = set()
+    batch: set[_Key] = set()
     async for key in keys:
         batch.add(key)
         if len(batch) >= size:
@@ -211,16 +266,16 @@ async def _passes(keys: AsyncIterator[BlobKey], size: int) -> AsyncIterator[set[
         yield batch
 
 
-async def _unreferenced(ledger: Ledger, keys: set[BlobKey]) -> set[BlobKey]:
+async def _unreferenced(ledger: Ledger, references: Callable[[], AsyncIterator[set[_Key]]], keys: set[_Key]) -> set[_Key]:
     """Those of the keys that no row refers to."""
     await ledger.delete_run(_NO_RUN)  # the empty write of the module's docstring
     remaining = set(keys)
-    async for referenced in ledger.blob_references():
+    async for referenced in references():
         remaining -= referenced
     return remaining
 
 
-def _batches(keys: set[BlobKey]) -> Iterator[list[BlobKey]]:
+def _batches(keys: set[_Key]) -> Iterator[list[_Key]]:
     remaining = iter(sorted(keys))
     while batch := list(islice(remaining, _BLOBS_PER_DELETE)):
         yield batch
@@ -268,7 +323,10 @@ async def _delete_expired_of(app: App, tenant: TenantId, defaults: RetentionPoli
     versions = 0
     while policy.versions_s and (count := await ledger.delete_versions(now - policy.versions_s)):
         versions += count
-    blobs = await _delete_blobs(app, tenant) if runs or versions else 0
+    library, media = app.media.of(tenant).library, 0
+    while policy.versions_s and (count := await library.delete_unused(now - policy.versions_s)):
+        media += count
+    blobs = await _delete_blobs(app, tenant) if runs or versions or media else 0
     events = await stored.delete_events(now - policy.events_s) if policy.events_s else 0
     deliveries = await stored.delete_deliveries(now - policy.deliveries_s) if policy.deliveries_s else 0
     return Expired(len(runs), versions, blobs, events, deliveries)
@@ -280,6 +338,7 @@ async def purge_all(app: App) -> int:
     for tenant in await app.queue.tenants():
         ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
         purged += await purge_blobs(ledger, blobs, time.time() - GRACE_S)
+        purged += await purge_media(ledger, app.media.of(tenant.id), time.time() - GRACE_S)
     return purged
 
 

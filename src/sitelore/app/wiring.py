@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
-    from sitelore.platform_ports import Channels
+    from sitelore.platform_ports import Channels, MediaFiles
+    from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.engine import Engine, PostgresEngine
 
 _POLL_S = 0.5
@@ -81,7 +82,7 @@ async def embedded(
     Without `writing`, a directory without write permission can be read as well.
     """
     from sitelore.app.accounts import LazyAccounts
-    from sitelore.app.app import App, LazySearch, LazyWebhooks
+    from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
@@ -112,11 +113,14 @@ async def embedded(
             opened.push_async_callback(search.close)
             webhooks = LazyWebhooks(engine, ledger, time.time, redaction, access)
             opened.push_async_callback(webhooks.close)
+            media = LazyMedia(engine, partial(_media_directory, data / "media"))
+            opened.push_async_callback(media.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
             accounts, channels = LazyAccounts(engine), partial(_open_channels, engine)
             audits = SqlAuditStore(engine, DEFAULT_TENANT)
             yield App(
-                context, blobs, reader, browser, search, accounts, webhooks, *names, audits, channels, sites_at_once, redaction,
+                context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels, sites_at_once,
+                redaction,
                 access, allow_private,
             )  # fmt: skip
 
@@ -129,7 +133,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
     from sitelore.app.accounts import LazyAccounts
-    from sitelore.app.app import App, LazySearch, LazyWebhooks
+    from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
@@ -170,11 +174,13 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         opened.push_async_callback(search.close)
         webhooks = LazyWebhooks(engine, ledger, clock, settings.redaction, settings.access)
         opened.push_async_callback(webhooks.close)
+        media = LazyMedia(engine, partial(_media_objects, bucket))
+        opened.push_async_callback(media.close)
         names = (engine.name, bucket.name)
         accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()))
         audits, channels = SqlAuditStore(engine, DEFAULT_TENANT), partial(_open_channels, engine)
         yield App(
-            context, blobs, reader, browser, search, accounts, webhooks, *names, audits, channels,
+            context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels,
             settings.sites_at_once, settings.redaction, settings.access, settings.allow_private,
         )  # fmt: skip
 
@@ -184,6 +190,18 @@ def _open_channels(engine: Engine) -> Channels:
     from sitelore.store.platform.channel_store import SqlChannels
 
     return SqlChannels(engine, DEFAULT_TENANT)
+
+
+def _media_directory(folder: Path) -> MediaFiles:
+    from sitelore.store.blobs.media_directory import DirectoryMediaFiles
+
+    return DirectoryMediaFiles(folder)
+
+
+def _media_objects(blobs: ObjectBlobs) -> MediaFiles:
+    from sitelore.store.blobs.media_objects import ObjectMediaFiles
+
+    return ObjectMediaFiles(blobs.bucket)
 
 
 async def _postgres(settings: OperatorSettings, silence_s: float | None) -> PostgresEngine:

@@ -31,6 +31,7 @@ COMMANDS = {
     "search": _Command("search", "Search the crawled pages."),
     "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
     "insights": _Command("audit", "Show figures about a crawled site, from its latest audit."),
+    "fix": _Command("fix", "Write patches that mend what an audit has found."),
     "extract": _Command("extract", "Convert HTML to Markdown, without network or state."),
     "explain": _Command("inspect", "Show why a URL was fetched or skipped."),
     "inspect": _Command("inspect", "Show what was extracted from a page, and what was cut."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +172,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "changed": counts.changed,
         "saved": summary.saved,
         "sitemaps": counts.sitemaps,
+        "media": {**asdict(counts.media), "saved_bytes": counts.media.saved_bytes},
         "redactions": dict(sorted(counts.redactions.items())),
         "rendered": summary.rendered,
         "rendering": dict(sorted(counts.rendering.items())),
@@ -221,6 +222,9 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append(("fetches saved", f"{sum(saved.values()):,}  ({_by_count(saved)})"))
     if counts.rendering:
         lines.append(("rendered in a browser", f"{summary.rendered:,}  ({_by_count(counts.rendering)})"))
+    if media := counts.media.total:
+        skipped = _by_count({"duplicates": counts.media.duplicates_skipped, "unchanged": counts.media.unchanged})
+        lines.append(("media", f"{media:,}  ({skipped}, {size(counts.media.saved_bytes)} saved by compression)"))
     if counts.redactions:
         lines.append(("secrets redacted", _by_count(counts.redactions)))
     if counts.prefetch_unused:

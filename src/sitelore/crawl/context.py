@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.extract.redaction.redactor import redactor_of
@@ -16,7 +18,21 @@ from sitelore.model.frontier import Settlement
 from sitelore.model.ids import TenantId
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, ReadMode, Redaction
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
-from sitelore.ports import Blobs, Clock, Events, HostGate, Ledger, Notifier, Reader, Robots, RunQueue
+from sitelore.ports import (
+    Blobs,
+    Clock,
+    Events,
+    HostGate,
+    Ledger,
+    Notifier,
+    Reader,
+    Robots,
+    RunQueue,
+)
+
+if TYPE_CHECKING:
+    from sitelore.crawl.media.image_pool import ImagePool
+    from sitelore.platform_ports import MediaFiles, MediaLibrary
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +145,38 @@ class NavigationPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class MediaContext:
+    """Where media files are stored, and the processes that compress images."""
+
+    files: MediaFiles
+    library: MediaLibrary
+    images: ImagePool
+    videos: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_VIDEOS))
+    """Videos are in memory as a whole while they are downloaded, so only a few are at a time."""
+    pending: Counter[str] = field(default_factory=Counter)
+    """Files that visits have stored and whose settlements are not written, by their places in the store."""
+
+    def hold(self, key: str) -> None:
+        """Remember a file that is about to be stored."""
+        self.pending[self.files.prefix + key] += 1
+
+    def release(self, key: str) -> None:
+        """Forget a file whose settlement was written or rejected."""
+        place = self.files.prefix + key
+        if self.pending[place] > 1:
+            self.pending[place] -= 1
+        else:
+            del self.pending[place]
+
+    def is_pending(self, key: str) -> bool:
+        """Whether the settlement of a file is not written yet."""
+        return self.files.prefix + key in self.pending
+
+
+MAX_VIDEOS = 2
+
+
+@dataclass(frozen=True, slots=True)
 class VisitContext:
     """Settings and dependencies handed to every visit of a run."""
 
@@ -146,6 +194,8 @@ class VisitContext:
     renderer: PoliteRenderer
     rendered_probes: Soft404Detector
     """Probes made in the browser, for rendered pages: a site's error page may look different there."""
+    media: MediaContext | None = None
+    """None in a run that downloads no media."""
 
     def soft_404_detector(self, in_browser: bool) -> Soft404Detector:
         """The detector whose probes are fetched in the same way as the page."""
@@ -174,7 +224,7 @@ def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALO
         overrides=settings.overrides,
         obey_nofollow=settings.obey_nofollow,
         keep_snapshot=settings.keep_snapshots,
-        full=settings.read is ReadMode.FULL,
+        full=settings.read is ReadMode.FULL or bool(settings.media.types),
         facts=settings.audit_facts or settings.audit,
         documents=settings.documents,
         redaction=redaction_of(settings, operators),

@@ -1,4 +1,4 @@
-"""A pool of extraction processes with limits on time and memory: the `Reader` port.
+"""Pools of processes with limits on time and memory: `ProcessPool`, and `ExtractionPool`, the `Reader` port.
 
 Why not `concurrent.futures`: there, one document that crashes its process breaks the whole pool, a document cannot be timed
 out, and every child imports the program's main module. Here, a document that crashes its process or takes too long fails
@@ -50,11 +50,31 @@ class _Request:
     answer: asyncio.Future[memoryview] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class ExtractionPool:
-    """Up to `size` extraction processes, started when first needed, each extracting one document at a time."""
+class ProcessPool:
+    """Up to `size` processes that run a module, started when first needed, each working on one message at a time.
+
+    A message and its answer are bytes, prefixed with their size; before the first answer a process writes `READY`.
+    """
+
+    def __init__(self, module: str, size: int, time_limit_s: float, memory_bytes: int) -> None:
+        self._workers = [_Worker(module, time_limit_s, memory_bytes) for _ in range(size)]
+
+    async def close(self) -> None:
+        """End the processes."""
+        await asyncio.gather(*(worker.close() for worker in self._workers))
+
+    def submit(self, message: bytearray) -> asyncio.Future[memoryview]:
+        """Give a message to the process with the shortest queue. The answer is an error when the process ends over it."""
+        request = _Request(message)
+        min(self._workers, key=lambda worker: worker.load).put(request)
+        return request.answer
+
+
+class ExtractionPool(ProcessPool):
+    """Extraction processes."""
 
     def __init__(self, size: int = 1, time_limit_s: float = TIME_LIMIT_S, memory_bytes: int = MEMORY_BYTES) -> None:
-        self._workers = [_Worker(time_limit_s, memory_bytes) for _ in range(size)]
+        super().__init__("sitelore.crawl.extraction_process", size, time_limit_s, memory_bytes)
 
     async def read(self, response: Response, options: ReadOptions) -> Reading:
         """Redact, parse and extract a page."""
@@ -72,20 +92,15 @@ class ExtractionPool:
         """Parse a sitemap, sitemap index, text list or feed; with `options`, a declared collection of an API as well."""
         return SITEMAP.decode(await self._submit(Job(response, options or ReadOptions(), sitemap=True)))
 
-    async def close(self) -> None:
-        """End the processes."""
-        await asyncio.gather(*(worker.close() for worker in self._workers))
-
     def _submit(self, job: Job) -> asyncio.Future[memoryview]:
-        request = _Request(framed(job))
-        min(self._workers, key=lambda worker: worker.load).put(request)
-        return request.answer
+        return self.submit(framed(job))
 
 
 class _Worker:
     """One extraction process and its queue. The next documents are sent while one is being extracted."""
 
-    def __init__(self, time_limit_s: float, memory_bytes: int) -> None:
+    def __init__(self, module: str, time_limit_s: float, memory_bytes: int) -> None:
+        self._module = module
         self._time_limit_s = time_limit_s
         self._memory_bytes = memory_bytes
         self._queue: deque[_Request] = deque()
@@ -130,7 +145,7 @@ class _Worker:
 
     async def _serve(self) -> None:
         """Run a process until it ends. The document it was extracting at that moment fails."""
-        process = await _Process.start(self._on_answer, self._time_limit_s, self._memory_bytes)
+        process = await _Process.start(self._module, self._on_answer, self._time_limit_s, self._memory_bytes)
         self._process, self._sent, self._sent_bytes = process, 0, 0
         try:
             self._send(process)
@@ -186,10 +201,10 @@ class _Process(asyncio.SubprocessProtocol):
         self._exited: asyncio.Future[None] = self._loop.create_future()
 
     @staticmethod
-    async def start(on_answer: Callable[[memoryview], bool], time_limit_s: float, memory_bytes: int) -> _Process:
+    async def start(module: str, on_answer: Callable[[memoryview], bool], time_limit_s: float, memory_bytes: int) -> _Process:
         """Start a process and wait until it is ready. `on_answer` is called with each answer."""
         loop = asyncio.get_running_loop()
-        command = (sys.executable, "-m", "sitelore.crawl.extraction_process", str(memory_bytes))
+        command = (sys.executable, "-m", module, str(memory_bytes))
         _, process = await loop.subprocess_exec(
             lambda: _Process(on_answer, time_limit_s),
             *command,

@@ -25,7 +25,7 @@ from sitelore.frontier.freshness import unchanged
 from sitelore.frontier.prefetch import allowed_bets, pages_in_sight, prefetch_targets
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.document import Reading
-from sitelore.model.frontier import Candidate, Lease, PatternYield, PrefetchFacts, PrefetchTarget
+from sitelore.model.frontier import Candidate, Lease, PatternYield, PrefetchFacts, PrefetchTarget, RowKind
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.response import Response
 from sitelore.model.settings import Prefetch
@@ -270,6 +270,7 @@ class Prefetcher:
             and url not in self._tried
             and not offer_builder.is_offered(url)
             and offer_builder.link_refusal(url, depth) is None
+            and offer_builder.kind_of(url) is RowKind.PAGE
         ]
         self._links.add(lease.url, new)
 

@@ -1,7 +1,7 @@
 """The search service: search, stored pages, and an index that is updated before it is queried.
 
-A crawl does not index. On a laptop the first query after a crawl indexes what has changed; a server keeps the index current in
-the background (`app.LazySearch.keep_current`). Embeddings are made when there is time; until then search uses keywords only.
+`crawl` indexes in a process beside itself (`app/index_process.py`), a server in the background (`app.LazySearch`); a query
+indexes the few pages that still wait. Embeddings are made when there is time; until then search uses keywords only.
 
 `Indexer` keeps a site's index in step with its pages: it marks pages as gone after a run, and chunks changed pages again. A
 crash loses nothing: each page's row records the document its chunks were made from, so the next call finds what is left.
@@ -27,10 +27,13 @@ from sitelore.export.boilerplate import Repeats, find_repeats, remove_repeats
 from sitelore.extract.redaction.personal_data import mask_markdown
 from sitelore.extract.redaction.redactor import redact
 from sitelore.frontier.presence import check_presence
-from sitelore.index.chunking.chunker import chunk_page
+from sitelore.index.chunking.chunker import PageContext, chunk_page
+from sitelore.index.chunking.readable import UNCHANGED, removed_ranges, without_ranges
 from sitelore.index.embeddings.backfill import embed_missing
+from sitelore.index.fields import weighted_terms
+from sitelore.index.plain_text import plain_text
 from sitelore.index.search import Searcher
-from sitelore.index.terms import terms_of
+from sitelore.model.document import Anchor
 from sitelore.model.errors import EmbeddingFailed
 from sitelore.model.frontier import RunListing
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
@@ -48,16 +51,19 @@ from sitelore.model.search import (
     SiteIndexStats,
 )
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, Redaction
+from sitelore.model.states import RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, Embedder, Ledger, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
-_CHUNKER_VERSION = "3"
+_CHUNKER_VERSION = "4"
 """Raised whenever an unchanged page would give different chunks or terms; every page is then indexed again."""
 _BATCH = 32
 _CONTENT_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
 
+_GROWTH = 4
+_MIN_COUNTED_PAGES = 8
 _NO_BLOB = BlobKey("0" * 64)
 """A key that is not stored: reading it shows whether the blob store can be reached."""
 _FRESH_S = 1.0
@@ -87,6 +93,7 @@ class _StoredDocument:
     markdown: CleanText = NO_TEXT
     text: CleanText = NO_TEXT
     landmarks: tuple[_Landmark, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
     structured: tuple[Any, ...] = ()
 
 
@@ -116,6 +123,16 @@ class _ChunkPolicy:
         return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _CountedPolicy:
+    """A policy with the number of pages it was derived from."""
+
+    policy: _ChunkPolicy
+    pages: int
+    is_provisional: bool
+    """Whether the site was being crawled."""
+
+
 @dataclass(slots=True)
 class Indexer:
     """Brings the search index of a site up to date."""
@@ -127,6 +144,7 @@ class Indexer:
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's redaction options."""
     sizes: ChunkSizes = field(default_factory=ChunkSizes)
+    _policies: dict[SiteId, _CountedPolicy] = field(default_factory=dict)
 
     async def check_presence(self, site: SiteId) -> list[PresenceChanges]:
         """Mark pages as gone by the results of runs that ended since the last call."""
@@ -138,7 +156,9 @@ class Indexer:
 
     async def catch_up(self, stats: SiteIndexStats) -> AsyncIterator[tuple[IndexProgress, IndexWritten]]:
         """Index all pages that wait, one batch at a time. If interrupted, the next call continues."""
-        policy = await self._chunk_policy(stats)
+        before, counted = await self._policies_of(stats)
+        policy = counted.policy
+        self._policies.pop(stats.site, None)  # until all pages are of one policy
         await self.search_index.open_epoch(stats.site, policy.epoch)
         total = IndexWritten()
         progress = IndexProgress(pages=await self._waiting(stats))
@@ -147,15 +167,36 @@ class Indexer:
             started_at = time.perf_counter()
             after = str(pages[-1].url)
             documents = await asyncio.gather(*(self._load(page.document) for page in pages))
-            indexed = await asyncio.to_thread(_index_all, pages, documents, policy)
+            indexed, kept = await asyncio.to_thread(_index_all, pages, documents, policy, before)
+            if kept:
+                await self.search_index.keep_chunks(stats.site, policy.epoch, kept)
             written = await self.search_index.write_pages(stats.site, policy.epoch, indexed)
             metrics.INDEXED.inc(len(indexed))
             metrics.INDEXING.observe(time.perf_counter() - started_at)
-            total = _sum(total, written)
+            total = _sum(total, replace(written, pages=written.pages + len(kept)))
             done = progress.pages_done + len(pages)
             chunks = progress.chunks + written.added + written.kept
             progress = replace(progress, pages=max(progress.pages, done), pages_done=done, chunks=chunks)
             yield progress, total
+        self._policies[stats.site] = counted
+
+    def is_provisional(self, site: SiteId) -> bool:
+        """Whether the last update of a site was made while it was crawled, before it was known what repeats on its pages."""
+        return site in self._policies and self._policies[site].is_provisional
+
+    async def _policies_of(self, stats: SiteIndexStats) -> tuple[_ChunkPolicy | None, _CountedPolicy]:
+        """The policy of the last complete update in this process, and the one of this update.
+
+        What repeats on a site is counted over all of its pages, and changes with every page of a first crawl. While a site is
+        crawled, it is counted again when the site has grown to four times its size, and at the end.
+        """
+        before = self._policies.get(stats.site)
+        runs, _ = await self.ledger.list_runs(RunListing(site=stats.name, limit=1))
+        is_crawled = bool(runs) and runs[0].state is RunState.RUNNING
+        if before is not None and is_crawled and stats.pages < _GROWTH * max(before.pages, _MIN_COUNTED_PAGES):
+            return before.policy, before
+        policy = await self._chunk_policy(stats, runs[0].settings if runs else CrawlSettings())
+        return before.policy if before is not None else None, _CountedPolicy(policy, stats.pages, is_crawled)
 
     async def _waiting(self, stats: SiteIndexStats) -> int:
         sites = await self.search_index.site_stats()
@@ -168,33 +209,68 @@ class Indexer:
             _LOG.warning("stored document %s cannot be read; its page is not indexed until it can", key)
             return None
 
-    async def _chunk_policy(self, stats: SiteIndexStats) -> _ChunkPolicy:
+    async def _chunk_policy(self, stats: SiteIndexStats, settings: CrawlSettings) -> _ChunkPolicy:
         repeats = await find_repeats(self.search_index.sketches(stats.site))
-        runs, _ = await self.ledger.list_runs(RunListing(site=stats.name, limit=1))
-        settings = runs[0].settings if runs else CrawlSettings()
         mask_personal = settings.personal is not PersonalPolicy.OFF
         return _ChunkPolicy(repeats, self.sizes, replace(redaction_of(settings, self.redaction), personal=mask_personal))
 
 
 def _index_all(
-    pages: Sequence[PageToIndex], documents: Sequence[_StoredDocument | None], policy: _ChunkPolicy
-) -> list[IndexedPage]:
-    """Chunk the pages whose document was read. The others keep their chunks and wait."""
-    read = ((page, document) for page, document in zip(pages, documents, strict=True) if document is not None)
-    return [index_page(page, document, policy) for page, document in read]
+    pages: Sequence[PageToIndex],
+    documents: Sequence[_StoredDocument | None],
+    policy: _ChunkPolicy,
+    before: _ChunkPolicy | None,
+) -> tuple[list[IndexedPage], list[PageToIndex]]:
+    """Chunk the pages whose document was read; the others keep their chunks and wait. Also the pages whose chunks stay as they
+    are.
+
+    `before`: the policy by which the present chunks were made, if this process made them.
+    """
+    indexed, kept = [], []
+    for page, document in zip(pages, documents, strict=True):
+        if document is None:
+            continue
+        if before is not None and page.has_chunks and _gives_equal_chunks(page, document, before, policy):
+            kept.append(page)
+        else:
+            indexed.append(index_page(page, document, policy))
+    return indexed, kept
+
+
+def _gives_equal_chunks(page: PageToIndex, document: _StoredDocument, before: _ChunkPolicy, after: _ChunkPolicy) -> bool:
+    """Whether two policies give equal chunks of a page: no line of it is among what repeats by one policy alone."""
+    if (before.sizes, before.redaction) != (after.sizes, after.redaction):
+        return False
+    return _without_repeats(page, document, before) == _without_repeats(page, document, after)
+
+
+def _without_repeats(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolicy) -> str:
+    return remove_repeats(document.markdown, document.text, policy.repeats.on(page.url), policy.repeats.wide).markdown
 
 
 def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolicy) -> IndexedPage:
     """Chunk one page, with the terms and metadata of every chunk."""
-    repeats = policy.repeats
-    cut = remove_repeats(document.markdown, document.text, repeats.on(page.url), repeats.wide).markdown
+    cut = _without_repeats(page, document, policy)
     markdown = document.markdown if cut == document.markdown else redact(cut)[0]
     if policy.redaction.personal:
         structured = tuple(document.structured)
         markdown = mask_markdown(markdown, page.url, document.title, structured=structured, options=policy.redaction)
     title = page.title or document.title or document.h1
-    landmark = "main" if any(landmark.role == "main" for landmark in document.landmarks) else ""
-    chunks = chunk_page(page.url, markdown, policy.sizes, title=title, landmark=landmark)
+    ranges = removed_ranges(markdown)
+    text, source = without_ranges(markdown, ranges)
+    readable, secrets = redact(text) if ranges else (markdown, {})
+    if secrets:  # what a link separated must not become one secret
+        readable, source = markdown, UNCHANGED
+    context = PageContext(
+        title=title,
+        landmark="main" if any(landmark.role == "main" for landmark in document.landmarks) else "",
+        source=source,
+        markdown=markdown,
+        anchors=tuple((anchor.id, anchor.text) for anchor in document.anchors),
+        plain=document.text,
+    )
+    chunks = chunk_page(page.url, readable, policy.sizes, context)
+    headings: dict[CleanText, CleanText] = {}
     return IndexedPage(
         page.url,
         page.document,
@@ -202,15 +278,23 @@ def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolic
         document.lang,
         _CONTENT_KINDS.get(document.strategy, "page"),
         _timestamp(document.modified or document.published),
-        tuple(_indexed_chunk(chunk, title, document.lang) for chunk in chunks),
+        tuple(_indexed_chunk(_with_plain_headings(chunk, headings), title, document.lang) for chunk in chunks),
     )
 
 
+def _with_plain_headings(chunk: Chunk, known: dict[CleanText, CleanText]) -> Chunk:
+    """The chunk with headings without markup; `known` has those of the page's other chunks."""
+    for heading in chunk.headings:
+        if heading not in known:
+            plain = plain_text(heading)
+            known[heading] = heading if plain == heading else redact(plain)[0]
+    return replace(chunk, headings=tuple(map(known.__getitem__, chunk.headings)))
+
+
 def _indexed_chunk(chunk: Chunk, title: CleanText, lang: str) -> IndexedChunk:
-    headings = chunk.headings[1:] if chunk.headings[:1] == (title,) else chunk.headings
-    terms = terms_of("\n".join((title, *headings, chunk.lead, chunk.text)), lang)
+    terms, length = weighted_terms(chunk, title, lang)
     text = embedded_text(chunk)
-    return IndexedChunk(chunk, terms, sum(terms.values()), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
+    return IndexedChunk(chunk, terms, length, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
 
 
 def embedded_text(chunk: Chunk) -> str:
@@ -295,7 +379,7 @@ class SearchService:
             self._refreshed_at[stats.site] = time.monotonic()
             if changes:
                 stats = next((row for row in await self.sites() if row.site == stats.site), stats)
-            if not changes and not stats.waiting:
+            if not changes and not stats.waiting and not await self._is_to_finish(stats.site):
                 return IndexWritten()
             if max_pages is not None and stats.waiting > max_pages:
                 return IndexWritten()
@@ -307,6 +391,13 @@ class SearchService:
                 watch(progress)
             self._unreadable[stats.site] = progress.pages_done - written.pages, time.monotonic() + _UNREADABLE_RETRY_DELAY_S
             return written
+
+    async def _is_to_finish(self, site: SiteId) -> bool:
+        """Whether a site that was indexed while it was crawled has to be looked at once more, because its crawl has ended."""
+        if not self.indexer.is_provisional(site):
+            return False
+        runs, _ = await self._ledger.list_runs(RunListing(states=frozenset({RunState.RUNNING})))
+        return all(run.site != site for run in runs)
 
     async def drop_index(self, site: SiteId) -> None:
         """Drop a site's index, to build it anew. Nothing is dropped when the stored pages cannot be reached."""
@@ -327,15 +418,14 @@ class SearchService:
             watch(progress)
         return done
 
-    async def update_all(self, stop: asyncio.Event) -> None:
-        """Index and embed once what has changed."""
+    async def update_words(self, stop: asyncio.Event) -> None:
+        """Index once what has changed, without embeddings."""
         for stats in await self.sites():
             if stop.is_set():
                 return
             await self.refresh(stats)
-        await self._embed_as_leader(stop)
 
-    async def _embed_as_leader(self, stop: asyncio.Event) -> None:
+    async def update_vectors(self, stop: asyncio.Event) -> None:
         """Embed in one process at a time. An unavailable model is tried again later; keyword search works meanwhile."""
         if self.embedder is None or time.monotonic() < self._next_embed_at:
             return

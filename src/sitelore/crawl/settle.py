@@ -15,7 +15,7 @@ settlements; their rows are visited again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -29,9 +29,10 @@ from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.document import READ_HEADERS, Blob, Comparison, Reading, SitemapReading
 from sitelore.model.frontier import Effects, Hop, KnownPage, Lease, Offer, PageUpdate, RowKind, Settlement, Verdict
 from sitelore.model.ids import BlobKey
+from sitelore.model.platform.media import MediaUpdate, ShownMedia
 from sitelore.model.rendering import RenderNote
 from sitelore.model.response import Fetched, Response, RobotsFile, RobotsVerdict, StoredHead
-from sitelore.model.settings import CrawlSettings, Identity
+from sitelore.model.settings import CrawlSettings, Identity, MediaPolicy
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url, identity
 from sitelore.ports import Blobs, Clock, Ledger
@@ -58,29 +59,16 @@ async def settle_page(
     if reading.canonical is not None and reading.canonical != lease.url:
         offers += context.offer_builder.canonical(lease, reading.canonical)
     offers += _sitemaps_of_site(lease, robots, context)
+    shown = _shown_media(document, context.settings.media, reading.refused_links)
+    offers += context.offer_builder.media(lease, shown or ())
     comparison = await compare_with_known(context.blobs, lease.known, reading)
     screenshot = _screenshot(page_fetch, reading)
-    facts = PageUpdate(
-        title=reading.title,
-        content_hash=reading.content_hash,
-        novelty=reading.novelty,
-        document=document.key,
-        canonical=reading.canonical,
+    facts = replace(
+        page_update(response, reading, document.key, comparison),
         snapshot=snapshot.key if snapshot else None,
-        word_count=reading.word_count,
-        noindex=reading.noindex,
-        etag=response.header("etag"),
-        last_modified=response.header("last-modified"),
-        content_type=response.header("content-type") or "",
         identity=_identity_of(lease, context),
-        headers=_kept_headers(response),
-        sketch=reading.sketch,
-        volatile=comparison.volatile,
         render=page_fetch.note,
         screenshot=screenshot.key if screenshot else None,
-        links=reading.page_links,
-        facts=reading.facts.data if reading.facts else b"",
-        redactions=reading.redactions,
     )
     effects = replace(
         fetch_cost(response),
@@ -90,8 +78,40 @@ async def settle_page(
         blobs=tuple(blob for blob in (document, snapshot, screenshot) if blob is not None),
         redactions=reading.redactions,
         changed=None if lease.known is None else comparison.changed,
+        shown=shown,
     )
     return Settlement(lease, Verdict(UrlState.VISITED, response.status), effects)
+
+
+def page_update(response: Response, reading: Reading, document: BlobKey, comparison: Comparison) -> PageUpdate:
+    """What is stored about a page or document that was extracted."""
+    return PageUpdate(
+        title=reading.title,
+        content_hash=reading.content_hash,
+        novelty=reading.novelty,
+        document=document,
+        canonical=reading.canonical,
+        word_count=reading.word_count,
+        noindex=reading.noindex,
+        etag=response.header("etag"),
+        last_modified=response.header("last-modified"),
+        content_type=response.header("content-type") or "",
+        headers=_kept_headers(response),
+        sketch=reading.sketch,
+        volatile=comparison.volatile,
+        links=reading.page_links,
+        facts=reading.facts.data if reading.facts else b"",
+        redactions=reading.redactions,
+    )
+
+
+def _shown_media(document: Blob, policy: MediaPolicy, nofollow: Collection[Url]) -> tuple[ShownMedia, ...] | None:
+    """The media that a page shows; None in a run that downloads none."""
+    if not policy.types:
+        return None
+    from sitelore.extract.page_objects.shown_media import media_of_blob  # noqa: PLC0415 few runs download media
+
+    return media_of_blob(document, policy, nofollow)
 
 
 def _screenshot(page_fetch: PageFetch, reading: Reading) -> Blob | None:
@@ -141,8 +161,15 @@ async def settle_known_page(
     """Keep a page as stored, because it is unchanged; the links of the stored document are offered."""
     known = lease.known
     assert known is not None  # only known pages are found unchanged or answered with 304
-    links, nofollow = await _stored_links(context.blobs, known.document, context.settings)
+    content = await context.blobs.get(known.document)
+    links, nofollow = _stored_links(content, context.settings)
     offers = context.offer_builder.links(lease, links, nofollow)
+    shown = None
+    if context.settings.media.types:
+        from sitelore.extract.page_objects.shown_media import media_of_document  # noqa: PLC0415 few runs download media
+
+        shown = media_of_document(content, context.settings.media, nofollow)
+        offers += context.offer_builder.media(lease, shown)
     if known.canonical is not None and known.canonical != lease.url:
         offers += context.offer_builder.canonical(lease, known.canonical)
     if lease.url.is_root:
@@ -158,6 +185,7 @@ async def settle_known_page(
             offers=tuple(offers),
             chain=lease.chain,
             changed=False,
+            shown=shown,
         ),
     )
 
@@ -229,9 +257,9 @@ class _StoredDocument:
 _DECODER = msgspec.json.Decoder(_StoredDocument)
 
 
-async def _stored_links(blobs: Blobs, key: BlobKey, settings: CrawlSettings) -> tuple[list[Url], list[Url]]:
+def _stored_links(content: bytes, settings: CrawlSettings) -> tuple[list[Url], list[Url]]:
     """The links to follow, and the links that nofollow excludes, of a stored document."""
-    document = _DECODER.decode(await blobs.get(key))
+    document = _DECODER.decode(content)
     followed: list[Url] = []
     refused: list[Url] = []
     for link in document.links:
@@ -351,6 +379,7 @@ def redact_settlement(settlement: Settlement, redactor: Redactor) -> Settlement:
         alias_of=redactor.redact_url(effects.alias_of) if effects.alias_of else None,
         chain=_chain(effects.chain, redactor),
         redactions=counts,
+        media=_media(effects.media, redactor) if effects.media else None,
         joins_host=None if effects.alias_of and redactor.has_secrets(effects.alias_of) else effects.joins_host,
     )
     return replace(
@@ -384,6 +413,8 @@ def _texts(settlement: Settlement) -> Iterator[str]:
         yield offer.url
         if offer.detail:
             yield offer.detail
+    if effects.media is not None:
+        yield from (effects.media.etag or "", effects.media.last_modified or "")
     page = effects.page
     if page is not None:
         yield from (page.canonical or "", page.etag or "", page.last_modified or "", page.content_type, page.identity)
@@ -415,6 +446,12 @@ def _offer(offer: Offer, redactor: Redactor) -> Offer:
 
 def _chain(chain: tuple[Hop, ...], redactor: Redactor) -> tuple[Hop, ...]:
     return tuple(Hop(redactor.redact_url(hop.url), hop.status) for hop in chain)
+
+
+def _media(media: MediaUpdate, redactor: Redactor) -> MediaUpdate:
+    """What is stored about a media file, without validators that contain a secret."""
+    etag, last_modified = (None if redactor.has_secrets(text or "") else text for text in (media.etag, media.last_modified))
+    return replace(media, etag=etag, last_modified=last_modified)
 
 
 def _facts(page: PageUpdate, redactor: Redactor) -> PageUpdate:

@@ -39,6 +39,10 @@ class PageRead:
 
 async def visit(lease: Lease, context: VisitContext, prefetched: PageRead | None = None) -> Settlement:
     """Process one leased URL, from the freshness check to its settlement. A page fetched ahead is not fetched again."""
+    if lease.kind is RowKind.MEDIA:
+        from sitelore.crawl.media.visit import visit_media  # noqa: PLC0415 few runs download media
+
+        return await visit_media(lease, context)
     fresh = unchanged(lease, context.settings, context.clock())
     if fresh is not None:
         verdict = Verdict(UrlState.SKIPPED, skip_reason=fresh.reason, detail=fresh.detail)

@@ -199,7 +199,9 @@ class Worker:
         if len(self._visits) < self._concurrency:
             self._wake.set()
         self._record_metrics(settlement, is_accepted)
-        lease = settlement.lease
+        lease, update = settlement.lease, settlement.effects.media
+        if self._context.media is not None and update is not None and update.file is not None and not update.is_known:
+            self._context.media.release(update.file.key)
         # After a pause longer than the lease, this worker may have claimed the row again: keep the newer lease.
         if self._leases.get(lease.url) == lease:
             del self._leases[lease.url]

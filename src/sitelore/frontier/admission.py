@@ -40,8 +40,9 @@ def plan_wave(facts: WaveFacts, agreed: Collection[tuple[Url, Url]] = ()) -> Wav
     merges = merge((*facts.related, *facts.settled), agreed)
     budget = facts.settings.max_pages
     remaining = None if budget is None else budget - (facts.kept - len(merges))
+    media = [candidate.url for candidate in facts.media[: max(0, facts.settings.media.per_run - facts.media_admitted)]]
     if remaining is not None and remaining <= 0:
-        return WavePlan(merges=merges, exhausted=True)
+        return WavePlan(merges=merges, admit=tuple(media), exhausted=not media)
     admit: list[Url] = []
     trapped: list[tuple[Url, str]] = []
     used: Counter[str] = Counter()
@@ -62,7 +63,7 @@ def plan_wave(facts: WaveFacts, agreed: Collection[tuple[Url, Url]] = ()) -> Wav
             used[candidate.pattern] += 1
         admit.append(candidate.url)
         pages += 1
-    return WavePlan(merges=merges, admit=tuple(admit), trapped=tuple(trapped))
+    return WavePlan(merges=merges, admit=(*admit, *media), trapped=tuple(trapped))
 
 
 def page_credit(candidate: Candidate, yields: Mapping[str, PatternYield]) -> int | None:

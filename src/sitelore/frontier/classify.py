@@ -33,7 +33,7 @@ def classify(
     status = fetched.status
     if status in REDIRECT_STATES:
         return _classify_redirect(lease, fetched, settings, rules)
-    if status == 304 and lease.known is not None:
+    if status == 304 and (lease.known is not None or lease.known_media is not None):
         return Verdict(UrlState.NOT_MODIFIED, status)
     if 200 <= status < 300:
         return _classify_body(fetched, settings)

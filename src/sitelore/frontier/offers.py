@@ -16,7 +16,8 @@ from sitelore.frontier.url_pattern import endless, url_pattern
 from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import SitemapEntry
 from sitelore.model.frontier import SOURCE_RANK, Hop, Lease, Offer, RowKind, Source
-from sitelore.model.settings import MARK, CrawlSettings
+from sitelore.model.platform.media import ShownMedia
+from sitelore.model.settings import MARK, CrawlSettings, MediaType
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
 
@@ -27,6 +28,7 @@ _MAX_CACHED_RANKS = 200_000
 _MAX_CACHED_VERDICTS = 5_000
 MAX_SOURCES = 50_000
 """Sitemaps and collection pages that one worker accepts in a run: as many as one sitemap index may list."""
+_DOCUMENTS = (".pdf", ".docx", ".doc")
 _Rank = tuple[int, int, int, int]
 _LOWEST_RANK: _Rank = (-1, 0, 0, 0)
 _TOO_MANY_SOURCES: Refusal = (SkipReason.TRAP, f"more than {MAX_SOURCES} sitemaps or parts of collections")
@@ -43,6 +45,7 @@ class OfferBuilder:
         self._joined = joined_hosts
         self._since_wave = 0
         self._sources = 0
+        self._has_documents = MediaType.DOCUMENT in settings.media.types
         self._best: dict[Url, _Rank] = {}
         self._worst: _Rank = _LOWEST_RANK
         """The worst rank in `_best`."""
@@ -106,7 +109,7 @@ class OfferBuilder:
             if known is not None and known <= rank:
                 continue
             refusal = (SkipReason.NOFOLLOW, f"linked with nofollow on {lease.url}")
-            offers.append(self._offer(url, depth, Source.LINK, lease, position, refusal=refusal))
+            offers.append(self._offer(url, depth, Source.LINK, lease, position, refusal=refusal, kind=self.kind_of(url)))
         return offers
 
     def _link(self, url: Url, depth: int, lease: Lease, position: int) -> Offer:
@@ -128,6 +131,7 @@ class OfferBuilder:
             refusal=refusal[0] if refusal else None,
             detail=refusal[1] if refusal else "",
             pattern=pattern,
+            kind=self.kind_of(url),
         )
 
     def canonical(self, lease: Lease, url: Url) -> list[Offer]:
@@ -140,17 +144,55 @@ class OfferBuilder:
 
     def redirect(self, lease: Lease, target: Url, chain: tuple[Hop, ...]) -> Offer:
         """An offer for the target of a redirect, at the same depth. Never dropped, because a wave may wait for it."""
-        refusal = None if self.is_seed_redirect(lease) else self.refusal(target, lease.depth)
+        if lease.kind is RowKind.MEDIA:
+            refusal = self._media_refusal(target)
+        else:
+            refusal = None if self.is_seed_redirect(lease) else self.refusal(target, lease.depth)
         if refusal is None:
             refusal = self._unsafe(target)
         return self._offer(
             target, lease.depth, Source.REDIRECT, lease, 0, refusal=refusal, is_checked=True, kind=lease.kind, chain=chain
         )
 
+    def media(self, lease: Lease, shown: Iterable[ShownMedia]) -> list[Offer]:
+        """Offers for the media of a page, at its depth. Any host is allowed; exclude patterns apply, include patterns do not.
+
+        Videos that are not downloaded are not offered.
+        """
+        depth, source = lease.depth, SOURCE_RANK[Source.MEDIA]
+        offers = []
+        for position, item in enumerate(shown):
+            known = self._best.get(item.url)
+            if item.provider or (known is not None and known <= (depth, source, lease.seq, position)):
+                continue
+            refusal = self._media_refusal(item.url)
+            offers.append(
+                self._offer(
+                    item.url, depth, Source.MEDIA, lease, position, refusal=refusal, is_checked=True, kind=RowKind.MEDIA
+                )
+            )
+        return offers
+
+    def kind_of(self, url: Url) -> RowKind:
+        """Whether a URL is visited as a page or as a media file. Documents are media in a run that downloads those."""
+        is_document = self._has_documents and url.path.lower().endswith(_DOCUMENTS)
+        return RowKind.MEDIA if is_document else RowKind.PAGE
+
+    def _media_refusal(self, url: Url) -> Refusal | None:
+        return self._unsafe(url) or self._scope.exclusion(url)
+
     def sitemap(self, lease: Lease, entries: Iterable[SitemapEntry]) -> list[Offer]:
         """Offers for the pages that a sitemap lists, at the next depth and ahead of links."""
         return [
-            self._offer(entry.url, lease.depth + 1, Source.SITEMAP, lease, position, lastmod=entry.lastmod)
+            self._offer(
+                entry.url,
+                lease.depth + 1,
+                Source.SITEMAP,
+                lease,
+                position,
+                lastmod=entry.lastmod,
+                kind=self.kind_of(entry.url),
+            )
             for position, entry in enumerate(entries)
         ]
 
@@ -173,6 +215,8 @@ class OfferBuilder:
     @staticmethod
     def is_seed_redirect(lease: Lease) -> bool:
         """Whether this lease is a seed, or the target of a redirecting seed."""
+        if lease.kind is RowKind.MEDIA:
+            return False
         return lease.depth == 0 and lease.source in {Source.SEED, Source.REDIRECT}
 
     def is_offered(self, url: Url) -> bool:

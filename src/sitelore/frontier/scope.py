@@ -71,6 +71,14 @@ class ScopeRule:
                 return SkipReason.SCOPE, f"{path} is not below {' or '.join(self._directories) or 'a seed'}"
         return self._pattern_refusal(url) if self._include or self._exclude else None
 
+    def exclusion(self, url: Url) -> Refusal | None:
+        """The refusal by an exclude pattern; None when there is none that matches."""
+        target = url.target
+        for pattern in self._exclude:
+            if pattern.matches(url, target):
+                return SkipReason.EXCLUDED, f"matches the exclude pattern {pattern.text}"
+        return None
+
     def _judge_origin(self, url: Url, origin: str) -> Refusal | None:
         """The part of the decision that is equal for all URLs of an origin; cached."""
         authority = url.authority
@@ -88,11 +96,9 @@ class ScopeRule:
         return refused
 
     def _pattern_refusal(self, url: Url) -> Refusal | None:
-        target = url.target
-        for pattern in self._exclude:
-            if pattern.matches(url, target):
-                return SkipReason.EXCLUDED, f"matches the exclude pattern {pattern.text}"
-        if self._include and not any(pattern.matches(url, target) for pattern in self._include):
+        if (refused := self.exclusion(url)) is not None:
+            return refused
+        if self._include and not any(pattern.matches(url, url.target) for pattern in self._include):
             return SkipReason.EXCLUDED, f"matches no include pattern ({', '.join(p.text for p in self._include)})"
         return None
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from sitelore.model.document import Blob
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, RunId, SiteId, TenantId, WorkerId
+from sitelore.model.platform.media import KnownMedia, MediaUpdate, ShownMedia
 from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
 from sitelore.model.response import StoredHead
 from sitelore.model.settings import CrawlSettings
@@ -15,10 +16,11 @@ from sitelore.model.url import Url
 
 
 class RowKind(StrEnum):
-    """Whether a row is visited as a page or as a sitemap."""
+    """Whether a row is visited as a page, as a sitemap, or as a media file of pages."""
 
     PAGE = "page"
     SITEMAP = "sitemap"
+    MEDIA = "media"
 
 
 class Source(StrEnum):
@@ -29,9 +31,13 @@ class Source(StrEnum):
     SITEMAP = "sitemap"
     LINK = "link"
     CANONICAL = "canonical"
+    MEDIA = "media"
+    """A page shows it."""
 
 
-SOURCE_RANK = {Source.SEED: 0, Source.REDIRECT: 0, Source.SITEMAP: 0, Source.LINK: 1, Source.CANONICAL: 2}
+SOURCE_RANK = {
+    Source.SEED: 0, Source.REDIRECT: 0, Source.SITEMAP: 0, Source.LINK: 1, Source.CANONICAL: 2, Source.MEDIA: 3,
+}  # fmt: skip
 """The order in which offers of equal depth are admitted."""
 
 
@@ -114,6 +120,8 @@ class Lease:
     known: KnownPage | None = None
     wave: int = 0
     """The wave that admitted the row. A worker that knows an older wave must reload the run before the visit."""
+    known_media: KnownMedia | None = None
+    """What is known of a media URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +207,12 @@ class Effects:
     """An authority that comes into scope because a seed redirects to it."""
     response_head: StoredHead | None = None
     """The head of the response; None when there was none."""
+    shown: tuple[ShownMedia, ...] | None = None
+    """The media that the page shows now; None: as before."""
+    media: MediaUpdate | None = None
+    """What is stored about a media URL."""
+    is_oversized_video: bool = False
+    """The URL is a video larger than the run allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,8 +321,41 @@ class UrlRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MediaCounts:
+    """Statistics of the media of a run, or of all runs of a channel."""
+
+    urls: int = 0
+    """Media URLs that pages show, without videos that are not downloaded."""
+    images: int = 0
+    videos: int = 0
+    documents: int = 0
+    duplicates_skipped: int = 0
+    """Files that were not stored, because the tenant had their content already."""
+    unchanged: int = 0
+    """Files that were not downloaded again, because they have not changed."""
+    failed: int = 0
+    videos_skipped_oversized: int = 0
+    original_bytes: int = 0
+    """Of the files that were stored, as they were received."""
+    stored_bytes: int = 0
+    """Of these files, as they are stored."""
+    bandwidth_bytes: int = 0
+    """Bytes received."""
+
+    @property
+    def total(self) -> int:
+        """Files of any type."""
+        return self.images + self.videos + self.documents
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes that compression saved."""
+        return self.original_bytes - self.stored_bytes
+
+
+@dataclass(frozen=True, slots=True)
 class RunCounts:
-    """Statistics of a run."""
+    """Statistics of a run. Media count in `media` only."""
 
     states: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
@@ -327,6 +374,7 @@ class RunCounts:
     words: int = 0
     prefetch_unused: int = 0
     """Pages that were fetched ahead of their admission and not used."""
+    media: MediaCounts = MediaCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,6 +451,10 @@ class WaveFacts:
     """Rows of the smallest depth that is not admitted, best rank first (at most `CANDIDATES_PER_WAVE`)."""
     pattern_yields: dict[str, PatternYield] = field(default_factory=dict)
     """The yield of every URL pattern in `candidates`."""
+    media: tuple[Candidate, ...] = ()
+    """Media that pages show and that are not admitted, best rank first. They do not count towards the page limit."""
+    media_admitted: int = 0
+    """Media that were admitted so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,7 +467,7 @@ class WavePlan:
     trapped: tuple[tuple[Url, str], ...] = ()
     """Rows given up as traps, each with the reason."""
     exhausted: bool = False
-    """The page budget is used up: the remaining rows are SKIPPED and the run may end."""
+    """The page budget is used up, and no media is left: the remaining rows are SKIPPED and the run may end."""
 
 
 @dataclass(frozen=True, slots=True)

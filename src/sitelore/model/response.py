@@ -106,6 +106,10 @@ class Request:
     truncate_body: bool = False
     accept: str | None = None
     """The media type to request; None: a page."""
+    method: str = "GET"
+    """GET; HEAD for the head of the response alone; POST with a body."""
+    size_limits: tuple[int, int] | None = None
+    """Replaces the run's limits on the size of the body: for videos, and for anything else."""
     body: bytes | None = None
     """The body of a POST, which is sent without cookies."""
     headers: tuple[tuple[str, str], ...] = ()
@@ -171,6 +175,8 @@ class FetchFailure:
     failure: Failure
     detail: str = ""
     elapsed_s: float = 0.0
+    content_type: str = ""
+    """The media type of the response, if its head was received."""
 
 
 Fetched = Response | FetchFailure

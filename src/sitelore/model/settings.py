@@ -197,6 +197,27 @@ class Pipeline(StrEnum):
     """Fetch what has changed: the URLs given, or what sitemaps, validators and hashes show."""
 
 
+class MediaType(StrEnum):
+    """The kind of a media file."""
+
+    IMAGE = "IMAGE"
+    VIDEO = "VIDEO"
+    DOCUMENT = "DOCUMENT"
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPolicy:
+    """Which media of pages are downloaded, and their limits."""
+
+    types: tuple[MediaType, ...] = ()
+    """Empty: none."""
+    file_bytes: int = 16 * 2**20
+    """The largest image or document."""
+    video_bytes: int = 50 * 2**20
+    per_page: int = 200
+    per_run: int = 20_000
+
+
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
     """Everything that decides what a run fetches and keeps. Equal settings and an equal site give equal runs."""
@@ -237,6 +258,7 @@ class CrawlSettings:
     open_origins: tuple[str, ...] = ()
     allow_private: tuple[str, ...] = ()
     keep_snapshots: bool = True
+    media: MediaPolicy = MediaPolicy()
     detect_traps: bool = True
     prefetch: Prefetch = Prefetch.ON
     personal: PersonalPolicy = PersonalPolicy.CHUNKS

@@ -28,7 +28,7 @@ from sitelore.model.platform.channels import (
     Trigger,
 )
 from sitelore.model.platform.schedules import Planned, Schedule
-from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Pipeline, Redaction, Rendering, Scope
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, MediaPolicy, Pipeline, Redaction, Rendering, Scope
 from sitelore.model.states import RunState
 from sitelore.platform import signatures
 from sitelore.platform.cron import check_cron, check_time_zone, plan, rule_of
@@ -178,5 +178,6 @@ class ChannelService:
             max_depth=config.max_depth,
             robots_agents=ROBOTS_AGENTS,
             rendering=Rendering(screenshots=True),
+            media=MediaPolicy(config.media_types if config.include_media else (), video_bytes=config.max_video_mb * 2**20),
             allow_private=self.allow_private,
         )

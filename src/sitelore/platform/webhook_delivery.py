@@ -190,6 +190,7 @@ class WebhookSender:
         result = await self._fetcher.fetch(
             Request(
                 url,
+                method="POST",
                 any_content_type=True,
                 max_body_bytes=_READ_BYTES,
                 truncate_body=True,

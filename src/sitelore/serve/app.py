@@ -27,6 +27,7 @@ from sitelore.serve.routes import (
     accounts,
     audits,
     channels,
+    media,
     operations,
     pages,
     quick,
@@ -47,7 +48,7 @@ _BY_STATUS = {
 }  # fmt: skip
 ROUTERS = (
     quick.router, runs.router, pages.router, sites.router, session.router, audits.router, channels.router, webcrawl.router,
-    tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
+    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
     from sitelore.crawl.search_service import SearchService
+    from sitelore.platform.media import MediaService
     from sitelore.platform.webhooks import WebhookService
 
 
@@ -51,6 +52,8 @@ class AppContext:
     """Cancels the runs of a tenant and deletes everything of it."""
     open_webhooks: Callable[[], WebhookService]
     """Builds the webhook service on first use."""
+    open_media: Callable[[TenantId], MediaService]
+    """Gives the media of a tenant."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
     demo_site: Callable[[], str] | None = None
@@ -84,7 +87,7 @@ def context_of(app: App) -> AppContext:
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant,
-        app.webhooks.service, app.redaction,
+        app.webhooks.service, app.media_service, app.redaction,
     )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
 CHANNEL_NOT_FOUND = ProblemType("channel-not-found", 404, "Channel not found")
 PAGE_NOT_FOUND = ProblemType("page-not-found", 404, "Page not found")
+MEDIA_NOT_FOUND = ProblemType("media-not-found", 404, "Media not found")
 TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
 TOKEN_NOT_FOUND = ProblemType("token-not-found", 404, "Token not found")
 USER_NOT_FOUND = ProblemType("user-not-found", 404, "User not found")
@@ -50,6 +51,7 @@ ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
 CHANNEL_EXISTS = ProblemType("channel-exists", 409, "The website has a channel already")
 CRAWL_ACTIVE = ProblemType("crawl-active", 409, "A crawl of the channel is active")
 WEBHOOK_DISABLED = ProblemType("webhook-disabled", 409, "The webhook is disabled")
+MEDIA_USED = ProblemType("media-used", 409, "Pages show the file")
 CONFLICT = ProblemType("conflict", 409, "The request contradicts what is stored")
 TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
 NOT_JSON = ProblemType("unsupported-media-type", 415, "The body must be application/json")
@@ -66,7 +68,7 @@ KINDS = (
     SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
     WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
     TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
-    SIGNUP_CLOSED,
+    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED,
 )  # fmt: skip
 
 

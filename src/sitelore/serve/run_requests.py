@@ -15,7 +15,18 @@ from pydantic.alias_generators import to_camel
 
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.frontier import IdempotencyKey
-from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
+from sitelore.model.settings import (
+    CrawlSettings,
+    FetchLimits,
+    MediaPolicy,
+    MediaType,
+    Pace,
+    PersonalPolicy,
+    ReadMode,
+    Rendering,
+    RenderMode,
+    Scope,
+)
 from sitelore.model.url import Url
 from sitelore.serve.problems import ADDRESS_REFUSED, INVALID, ApiProblem, FieldProblem
 
@@ -61,6 +72,10 @@ class RunSettings(BaseModel):
     include_documents: Annotated[bool, Field(description="Whether to follow links to PDF and office files, and read them.")] = (
         False
     )
+    include_media: Annotated[
+        bool,
+        Field(description="Whether images and videos of pages are downloaded; with `includeDocuments` also documents."),
+    ] = False
     follow_redirects: Annotated[
         bool, Field(description="False: a redirecting URL ends in the state of its redirect, such as REDIRECT_301.")
     ] = True
@@ -126,6 +141,7 @@ def run_settings(body: RunRequest, allow_private: tuple[str, ...]) -> CrawlSetti
         max_depth=options.max_depth,
         max_retries=options.max_retries,
         accept_language=options.accept_language.strip(),
+        media=MediaPolicy(types=_media_types(options)),
         audit=options.audit,
         follow_redirects=options.follow_redirects,
         limits=limits,
@@ -135,6 +151,13 @@ def run_settings(body: RunRequest, allow_private: tuple[str, ...]) -> CrawlSetti
         pace=Pace(delay_s=options.demo_delay_ms / 1000 if options.demo_delay_ms else None),
         allow_private=allow_private,
     )
+
+
+def _media_types(options: RunSettings) -> tuple[MediaType, ...]:
+    """The media to download. Documents only where the run reads them."""
+    if not options.include_media:
+        return ()
+    return tuple(kind for kind in MediaType if options.include_documents or kind is not MediaType.DOCUMENT)
 
 
 def follows_documents(settings: CrawlSettings) -> bool:

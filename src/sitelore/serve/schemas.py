@@ -11,7 +11,7 @@ import msgspec
 from sitelore.app.explain import Explanation
 from sitelore.export.rows import chain_of
 from sitelore.model.audit import AuditPhase, AuditState, FindingStatus, IgnoreScope, Severity
-from sitelore.model.frontier import Edge, LinkBetweenPages, Run, RunCounts, UrlRow
+from sitelore.model.frontier import Edge, LinkBetweenPages, MediaCounts, Run, RunCounts, UrlRow
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
@@ -37,6 +37,7 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
     max_depth: int | None
     scope_mode: Scope
     include_documents: bool
+    include_media: bool
     follow_redirects: bool
     demo_delay_ms: int
     request_timeout_ms: int
@@ -68,8 +69,23 @@ class RunView(msgspec.Struct, frozen=True):
     error: str
 
 
+class MediaNumbers(msgspec.Struct, frozen=True, rename="camel"):
+    """Counts of the media of a run."""
+
+    urls: int
+    images: int
+    videos: int
+    documents: int
+    duplicates_skipped: int
+    unchanged: int
+    failed: int
+    videos_skipped_oversized: int
+    bandwidth_bytes: int
+    compression_savings_bytes: int
+
+
 class RunNumbers(msgspec.Struct, frozen=True):
-    """Counts of a run. Sitemap URLs count only in `sitemaps`."""
+    """Counts of a run. Sitemap URLs count only in `sitemaps`, media URLs only in `media`."""
 
     total_urls: int
     pages: int
@@ -88,6 +104,7 @@ class RunNumbers(msgspec.Struct, frozen=True):
     aliases: dict[str, int]
     redactions: dict[str, int]
     rendering: dict[str, int]
+    media: MediaNumbers
 
 
 class RunSummary(RunView, frozen=True):
@@ -440,6 +457,7 @@ def config_of(settings: CrawlSettings) -> RunConfig:
         max_depth=settings.max_depth,
         scope_mode=settings.scope,
         include_documents=follows_documents(settings),
+        include_media=bool(settings.media.types),
         follow_redirects=settings.follow_redirects,
         demo_delay_ms=round((settings.pace.delay_s or 0.0) * 1000),
         request_timeout_ms=round(settings.limits.headers_s * 1000),
@@ -498,8 +516,25 @@ def summary_view(run: Run, counts: RunCounts) -> RunSummary:
         aliases=counts.proofs,
         redactions=counts.redactions,
         rendering=counts.rendering,
+        media=media_numbers(counts.media),
     )
     return RunSummary(**_facts(run), counts=numbers)  # type: ignore[arg-type]
+
+
+def media_numbers(counts: MediaCounts) -> MediaNumbers:
+    """Counts of media as the API shows them."""
+    return MediaNumbers(
+        urls=counts.urls,
+        images=counts.images,
+        videos=counts.videos,
+        documents=counts.documents,
+        duplicates_skipped=counts.duplicates_skipped,
+        unchanged=counts.unchanged,
+        failed=counts.failed,
+        videos_skipped_oversized=counts.videos_skipped_oversized,
+        bandwidth_bytes=counts.bandwidth_bytes,
+        compression_savings_bytes=counts.saved_bytes,
+    )
 
 
 def url_view(row: UrlRow) -> UrlView:

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Edge, Lease, LinkBetweenPages, Offer, PageSketch, PageVersion, Run, Tenant, UrlRow
+from sitelore.model.frontier import Edge, Lease, LinkBetweenPages, Offer, PageSketch, PageVersion, RowKind, Run, Tenant, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
@@ -95,9 +95,13 @@ class SqlLedger(Repository):
         """Finalise the rows of a run: skip rows that were not visited, resolve aliases to their final targets."""
         await self._write(finalize.finish_rows, run)
 
-    def rows(self, run: RunId, state: UrlState | None = None, sitemaps: bool = False) -> AsyncIterator[UrlRow]:
-        """All rows sorted by key; sitemap rows only when requested."""
-        return iterate_pages(lambda after: self._read_long(pages.rows_after, run, after, state, sitemaps), pages.ROWS_PER_PAGE)
+    def rows(
+        self, run: RunId, state: UrlState | None = None, sitemaps: bool = False, media: bool = False
+    ) -> AsyncIterator[UrlRow]:
+        """All rows sorted by key; sitemap and media rows only when requested."""
+        is_read = {RowKind.PAGE: True, RowKind.SITEMAP: sitemaps, RowKind.MEDIA: media}
+        kinds = [kind for kind in RowKind if is_read[kind]]
+        return iterate_pages(lambda after: self._read_long(pages.rows_after, run, after, state, kinds), pages.ROWS_PER_PAGE)
 
     def edges(self, run: RunId) -> AsyncIterator[Edge]:
         """Every URL with the page it was first found on, sorted by key."""

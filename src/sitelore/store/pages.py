@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import KnownPage, PageSketch, PageUpdate, ReprocessedPage, UrlRow
+from sitelore.model.frontier import KnownPage, PageSketch, PageUpdate, ReprocessedPage, RowKind, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.response import RobotsFile
 from sitelore.model.states import UrlState
@@ -43,14 +43,14 @@ def row(conn: sa.Connection, tenant: TenantId, run: RunId, url: Url) -> UrlRow |
 
 
 def rows_after(
-    conn: sa.Connection, tenant: TenantId, run: RunId, after: str, state: UrlState | None, sitemaps: bool
+    conn: sa.Connection, tenant: TenantId, run: RunId, after: str, state: UrlState | None, kinds: Collection[RowKind]
 ) -> list[tuple[str, UrlRow]]:
     """The next rows in key order with their keys; fewer than `ROWS_PER_PAGE` when these are the last."""
     query = sa.select(*ROW_COLUMNS).where(urls.c.tenant_id == tenant, urls.c.run_id == run, urls.c.url > after)
     if state is not None:
         query = query.where(urls.c.state == state.value)
-    if not sitemaps:
-        query = query.where(urls.c.kind == sa.text("'page'"))
+    if len(kinds) < len(RowKind):
+        query = query.where(urls.c.kind.in_(sorted(kinds)))
     return [(stored.url, url_row(stored)) for stored in conn.execute(query.order_by(urls.c.url).limit(ROWS_PER_PAGE))]
 
 

@@ -53,8 +53,9 @@ _unchecked_runs = (
     .where(runs.c.tenant_id == TENANT, runs.c.site_id == SITE, sa.text("presence_checked = 0"), runs.c.state.in_(_ENDED))
     .order_by(runs.c.finished_at, runs.c.id)
 )
+# Documents are indexed like pages, whether they were visited as pages or as media.
 _row_of_run = sa.and_(
-    urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.url == pages.c.url, urls.c.kind == sa.text("'page'")
+    urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.url == pages.c.url, urls.c.kind != sa.text("'sitemap'")
 )
 # Pages that were fetched after the run ended are left out: the run says nothing about them.
 _pages_with_rows = (
@@ -139,7 +140,7 @@ _was_page_before = sa.exists(sa.literal_column("1")).where(
 )
 _not_visited = (
     sa.select(urls.c.url)
-    .where(urls.c.tenant_id == TENANT, urls.c.run_id == RUN)
+    .where(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.kind != sa.text("'media'"))
     .where(
         sa.or_(
             urls.c.state.in_(["FAILED", "HTTP_TERMINAL", "DISCOVERED", "QUEUED", "IN_PROGRESS"]),

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0012"
+REVISION = "0013"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -115,6 +115,8 @@ runs = sa.Table(
     sa.Column("prefetch_unused", sa.Integer, nullable=False, server_default="0"),
     # NULL until the run begins, and again from when it is resumed until it continues.
     sa.Column("time_limit_from", sa.Double),
+    # Media that waves have admitted.
+    sa.Column("media_admitted", sa.Integer, nullable=False, server_default="0"),
     belongs_to("sites"),
 )
 
@@ -219,6 +221,9 @@ urls = sa.Table(
 )
 
 
+# Media are apart from pages and sitemaps, so that they never delay those.
+IS_CANDIDATE = "state = 'DISCOVERED' AND kind <> 'media'"
+IS_MEDIA_CANDIDATE = "state = 'DISCOVERED' AND kind = 'media'"
 _PARTIAL: dict[sa.Index, str] = {}
 
 
@@ -248,9 +253,10 @@ def for_postgres() -> None:
 
 
 # SQLite uses a partial index only where the query implies its condition: an operand of = or >= is not null, and
-# `state = 'DISCOVERED'` must be a literal in the query.
+# the conditions of candidates must be literals in the query.
 _partial("urls_admitted", "seq IS NOT NULL", "tenant_id", "run_id", "state", "seq", "retry_at")
-_partial("urls_candidates", "state = 'DISCOVERED'", "tenant_id", "run_id", "depth", "source_rank", "parent_seq", "position")
+_partial("urls_candidates", IS_CANDIDATE, "tenant_id", "run_id", "depth", "source_rank", "parent_seq", "position")
+_partial("urls_media_candidates", IS_MEDIA_CANDIDATE, "tenant_id", "run_id", "depth", "source_rank", "parent_seq", "position")
 _partial("urls_content", "content_hash IS NOT NULL", "tenant_id", "run_id", "content_hash", "pattern", "seq")
 _partial("urls_identity", "identity IS NOT NULL", "tenant_id", "run_id", "identity")
 _partial("urls_canonical", "canonical <> url", "tenant_id", "run_id", "canonical")
@@ -447,6 +453,7 @@ chunk_texts = sa.Table(
     sa.Column("fragment", sa.Text),
     sa.Column("flags", sa.Text),
     sa.Column("text", sa.Text),
+    sa.Column("anchors", sa.Text),
 )
 
 segments = sa.Table(

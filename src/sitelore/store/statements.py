@@ -82,10 +82,15 @@ def insert_for(dialect_name: str) -> Any:
     return sqlite_insert
 
 
+def insert_statement(dialect_name: str, table: sa.Table) -> tuple[Any, tuple[str, ...]]:
+    """Insert a whole row."""
+    names = tuple(column.name for column in table.c)
+    return insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names}), names
+
+
 def upsert(dialect_name: str, table: sa.Table) -> Statement:
     """Insert a whole row, or replace everything but the key of the row that has the same key."""
-    names = tuple(column.name for column in table.c)
-    insert = insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names})
+    insert, names = insert_statement(dialect_name, table)
     changes = {column.name: insert.excluded[column.name] for column in table.c if not column.primary_key}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=changes), names
 

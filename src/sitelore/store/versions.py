@@ -27,7 +27,7 @@ from sitelore.store.statements import (
     Statement,
     bind,
     execute_many,
-    insert_for,
+    insert_statement,
     next_ids,
     select_in_batches,
 )
@@ -130,25 +130,20 @@ def _counts_text(counts: dict[str, int]) -> str | None:
     return encode(counts).decode() if counts else None
 
 
-def _insert(dialect_name: str, table: sa.Table) -> tuple[Any, tuple[str, ...]]:
-    names = tuple(column.name for column in table.c)
-    return insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names}), names
-
-
 def _url_statement(dialect_name: str) -> Statement:
     """Give a URL an id, unless it has one."""
-    insert, names = _insert(dialect_name, site_urls)
+    insert, names = insert_statement(dialect_name, site_urls)
     return insert.on_conflict_do_nothing(index_elements=["tenant_id", "site_id", "url"]), names
 
 
 def _version_statement(dialect_name: str) -> Statement:
     """Add a version."""
-    return _insert(dialect_name, page_versions)
+    return insert_statement(dialect_name, page_versions)
 
 
 def _link_statement(dialect_name: str) -> Statement:
     """Add a link."""
-    return _insert(dialect_name, links)
+    return insert_statement(dialect_name, links)
 
 
 def _update_version(*values: tuple[sa.Column[Any], Any]) -> sa.Update:

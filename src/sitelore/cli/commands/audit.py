@@ -74,7 +74,7 @@ def audit(
     """Show what is wrong with a crawled site, without requests. The findings are stored with their life over runs."""
     from sitelore.app.audit.reports import json_report, write_csv_reports
 
-    rules = _selected_rules(rule)
+    rules = selected_rules(rule)
     result = run_async(_audit(data, site, run))
     records = result.selected(rules, only_new=new)
     if as_json:
@@ -114,11 +114,11 @@ def insights(site: _Site = None, run: _RunName = None, as_json: AsJson = False, 
 
 async def _insights(data: Path, site: str | None, name: str | None) -> tuple[Run, dict[str, Any]]:
     async with build_app(data, writing=False) as app:
-        run = await _find_run(app, data, site, name)
+        run = await find_audited_run(app, data, site, name)
         return run, await app.audits.for_tenant(run.tenant).insights(run.id)
 
 
-def _selected_rules(names: list[str] | None) -> Collection[str]:
+def selected_rules(names: list[str] | None) -> Collection[str]:
     """The ids of the rules with these names or patterns; all of them without any."""
     from fnmatch import fnmatchcase
 
@@ -139,7 +139,7 @@ async def _audit(data: Path, site: str | None, run: str | None) -> AuditResult:
     from sitelore.cli.progress import show_progress
 
     async with _open(data) as (app, is_writable):
-        audited = await _find_run(app, data, site, run)
+        audited = await find_audited_run(app, data, site, run)
         progress = AuditProgress(max_pages=(await app.ledger.counts(audited.id)).pages)
         async with show_progress(progress):
             return await audit_run(app, audited, progress=progress, store=is_writable)
@@ -162,7 +162,7 @@ async def _open(data: Path) -> AsyncIterator[tuple[App, bool]]:
         yield app, True
 
 
-async def _find_run(app: App, data: Path, site: str | None, name: str | None) -> Run:
+async def find_audited_run(app: App, data: Path, site: str | None, name: str | None) -> Run:
     """The named run, or the latest ended run of the site that crawled all of it."""
     from sitelore.app.audit.site_audit import is_partial
 

@@ -34,6 +34,8 @@ from sitelore.model.settings import (
     CrawlSettings,
     Identity,
     LinkStyle,
+    MediaPolicy,
+    MediaType,
     Overrides,
     Pace,
     PersonalPolicy,
@@ -105,6 +107,8 @@ class CrawlOptions:
     rendering: Rendering = field(default_factory=Rendering)
     documents: bool = True
     audit_facts: bool = False
+    media: bool = False
+    max_video_mb: int = 50
     audit: bool = False
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
     personal_ids: tuple[str, ...] = ()
@@ -130,6 +134,8 @@ class OutputOptions:
     resume: bool = False
     debug: bool = False
     as_json: bool = False
+    index: bool = True
+    """Whether pages are indexed while they are crawled."""
 
 
 def crawl(
@@ -197,6 +203,12 @@ def crawl(
         bool,
         typer.Option("--audit-facts", help="Store facts about the markup of pages for audits.", rich_help_panel=_EXTRACTION),
     ] = False,
+    media: Annotated[
+        bool, typer.Option("--media", help="Download the images, videos and documents of pages, from any host.")
+    ] = False,
+    max_video_mb: Annotated[
+        int, typer.Option(min=0, max=2000, metavar="N", help="With --media: skip videos larger than N MB.")
+    ] = 50,
     audit: Annotated[bool, typer.Option("--audit", help="Audit the site when it is crawled.")] = False,
     personal: Annotated[
         PersonalPolicy,
@@ -314,6 +326,10 @@ def crawl(
             rich_help_panel=_POLITENESS,
         ),
     ] = None,
+    index: Annotated[
+        bool,
+        typer.Option("--index/--no-index", help="Index pages for search while they are crawled.", rich_help_panel=_FILES),
+    ] = True,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.", rich_help_panel=_WHAT)
     ] = False,
@@ -353,6 +369,8 @@ def crawl(
         rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
         documents=documents,
         audit_facts=audit_facts,
+        media=media,
+        max_video_mb=max_video_mb,
         audit=audit,
         personal=personal,
         personal_ids=tuple(personal_id or ()),
@@ -386,7 +404,8 @@ def crawl(
 
         return show_plan(settings, operator_access().with_other(run_access), as_json=as_json)
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
-    return run_crawl(settings, OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json), run_access)
+    output_options = OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json, index)
+    return run_crawl(settings, output_options, run_access)
 
 
 def pipeline(
@@ -447,6 +466,7 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
         rendering=options.rendering,
         documents=options.documents,
         audit_facts=options.audit_facts,
+        media=MediaPolicy(types=tuple(MediaType) if options.media else (), video_bytes=options.max_video_mb * 2**20),
         audit=options.audit,
         personal=options.personal,
         personal_ids=_personal_ids(options.personal_ids),
@@ -531,12 +551,13 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
 
     from sitelore.app.access import check_access
     from sitelore.app.explain import unmatched_includes
+    from sitelore.app.index_process import indexing_beside
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
     from sitelore.export.formats import recorded_formats
     from sitelore.model.rendering import RenderReason
 
-    async with build_app(output.data, writing=True) as plain_app:
+    async with build_app(output.data, writing=True) as plain_app, indexing_beside(output.data, enabled=output.index):
         app = plain_app.with_access(access)
         check_access(app.access)
         enable_garbage_collection()

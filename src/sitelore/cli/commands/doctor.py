@@ -19,6 +19,7 @@ _MIN_FREE_BYTES = 500_000_000
 _REQUIRED = ("ada_url", "alembic", "brotli", "msgspec", "re2", "sqlalchemy", "turbohtml", "zstandard")
 _OPTIONAL = {
     "numpy": ("search", "search"),
+    "pyvips": ("media", "compressing images and thumbnails; without it, originals are stored"),
     "asyncpg": ("scaled", "Postgres"),
     "redis": ("scaled", "Redis"),
     "obstore": ("scaled", "S3"),

@@ -293,6 +293,10 @@ _NORMAL_URL = re.compile(
 """URLs in their final form already, as most of images are: parsing them takes ten times as long as this match."""
 _MAX_ELEMENTS = 400
 _MAX_MEDIA = 300
+MAX_DOWNLOAD_WIDTH = 1920
+"""Images are not stored wider than this (`media/compression.py`), so a wider candidate would be downloaded in vain."""
+_SIZED_CANDIDATE = re.compile(r"\s*,*\s*(\S*[^\s,])(?:\s+([\d.]{1,12})([wx]))?[^,]*(?:,|$)")
+_DECODABLE_TYPES = frozenset({"image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif", "image/svg+xml", "image/avif"})
 _COMPRESSOR = zstandard.ZstdCompressor(level=1)
 
 
@@ -312,6 +316,39 @@ def read_media(tree: dom.Tree, styled: list[dom.Element], links: PageLinks, reso
             reader.add_frame(frame)
     reader.add_files(links)
     return tuple(reader.media.values())[:_MAX_MEDIA]
+
+
+def _download_candidate(image: dom.Element) -> str:
+    """The candidate of an image's `srcset`, or of its `picture`, that is worth keeping; empty where there is none."""
+    own = _candidate_of_sets(image, image.attr("width") or "")
+    picture = image.closest("picture")
+    if own or picture is None:
+        return own
+    for source in dom.elements_list(picture, "source"):
+        is_known = (source.attr("type") or "image/webp").strip().lower() in _DECODABLE_TYPES
+        if is_known and (candidate := _candidate_of_sets(source, image.attr("width") or "")):
+            return candidate
+    return ""
+
+
+def _candidate_of_sets(element: dom.Element, width: str) -> str:
+    for name in _SETS:
+        if (raw := element.attr(name)) and (candidate := candidate_up_to(raw, MAX_DOWNLOAD_WIDTH, _pixels(width))):
+            return candidate
+    return ""
+
+
+def candidate_up_to(raw: str, limit: int, width: int = 0) -> str:
+    """The widest candidate of a `srcset` within a limit in pixels, else the narrowest; `width` is that of density 1."""
+    sized: list[tuple[float, str]] = []
+    for candidate, number, unit in _SIZED_CANDIDATE.findall(raw[:_MAX_SET_CHARS]):
+        if address := _usable(candidate):
+            size = float(number) if number.count(".") < 2 and number.strip(".") else 1.0
+            sized.append((size if unit == "w" else size * (width or 1), address))
+    within = [each for each in sized if each[0] <= limit]
+    if within:
+        return max(within, key=lambda each: each[0])[1]
+    return min(sized, key=lambda each: each[0])[1] if sized else ""
 
 
 class _MediaReader:
@@ -343,6 +380,8 @@ class _MediaReader:
                     continue
                 image = media[url] = {"type": "image", "url": url}
                 _add_size(element, image)
+                if (best := _download_candidate(element)) and (best := resolved(best)) and best != url:
+                    image["best"] = best
             if "alt" not in image and (raw := element.attr("alt")) and (alt := short_line(raw)):
                 image["alt"] = alt
             if has_figures and "caption" not in image and (caption := _caption(element)):

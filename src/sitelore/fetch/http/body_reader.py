@@ -81,10 +81,11 @@ class ResponseReader:
         self.deadline.start_body(self._loop.time())
         if head.status == 101:
             return self.fail(FailureInfo(Failure.PROTOCOL, "The server switched protocols without a request to do so."))
-        content_type = ""
+        content_type = self._content_type()
+        if self._request.size_limits is not None:
+            of_videos, of_others = self._request.size_limits
+            self._max_body = self._max_wire = of_videos if content_type.startswith("video/") else of_others
         if not self._request.any_content_type:
-            value = next((value for name, value in head.headers if name == "content-type"), "")
-            content_type = value[:_MAX_TYPE_CHARS].partition(";")[0].strip().lower()
             self._sniff = content_type in _UNKNOWN_TYPES or (self._documents and content_type in VAGUE_TYPES)
             if not self._sniff and not _is_text(content_type) and not (self._documents and is_document_type(content_type)):
                 return self._abandon()
@@ -161,7 +162,7 @@ class ResponseReader:
         self._body, self._decoder = b"", None
         # The head of a redirect or an error is a result even when the body is broken.
         if self._failure is not None and self.status < 300:
-            return FetchFailure(self._request.url, *self._failure, elapsed_s)
+            return FetchFailure(self._request.url, *self._failure, elapsed_s, self._content_type())
         received = self.deadline.received
         return Response(
             self._request.url,
@@ -175,6 +176,10 @@ class ResponseReader:
             self.version,
             self.reason,
         )
+
+    def _content_type(self) -> str:
+        value = next((value for name, value in self.headers if name == "content-type"), "")
+        return value[:_MAX_TYPE_CHARS].partition(";")[0].strip().lower()
 
     def _choose_decoder(self, head: ResponseHead) -> bool:
         """Whether the body can be decoded. Content-Encoding was applied first, then Transfer-Encoding."""

@@ -102,7 +102,7 @@ class HttpFetcher:
             reader.start(connection.remote)
             self._sent(url.authority)
             try:
-                connection.send(_message(request, headers, connection.proxy), reader)
+                connection.send(_message(request, headers, connection.proxy), reader, has_body=request.method != "HEAD")
                 await reader.done
             finally:
                 self._pool.release(connection)
@@ -141,8 +141,7 @@ class HttpFetcher:
 
 def _message(request: Request, headers: str, proxy: UpstreamProxy | None) -> bytes:
     """The request as bytes: with a path for a server, with the whole URL for an HTTP proxy (RFC 9112 §3.2.2)."""
-    url, body = request.url, request.body or b""
-    method = "GET" if request.body is None else "POST"
+    url, method, body = request.url, request.method, request.body or b""
     if proxy is None:
         return f"{method} {url.target} HTTP/1.1\r\n{headers}\r\n\r\n".encode() + body
     authorization = f"\r\nProxy-Authorization: {proxy.authorization}" if proxy.authorization else ""

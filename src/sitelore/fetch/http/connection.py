@@ -55,11 +55,13 @@ class HttpConnection(asyncio.Protocol):
         self._interim_responses = 0
         self._has_received = False
         self._keep_alive = False
+        self._has_body = True
         self._framing: BodyFraming | None = None
         """Set while a body is received."""
 
-    def send(self, request: bytes, sink: ResponseSink) -> None:
-        """Send a request; its response goes to `sink`."""
+    def send(self, request: bytes, sink: ResponseSink, *, has_body: bool = True) -> None:
+        """Send a request; its response goes to `sink`. The response to a HEAD request has no body."""
+        self._has_body = has_body
         self.is_reusable = self._has_received = False
         self._framing = None
         self._buffer, self._searched, self._interim_responses = b"", 0, 0
@@ -142,7 +144,10 @@ class HttpConnection(asyncio.Protocol):
     def _start_body(self, sink: ResponseSink, head: ResponseHead, rest: bytes) -> None:
         self._buffer = b""
         self._keep_alive = head.keep_alive
-        self._framing = framing = BodyFraming(head.length, is_chunked=head.is_chunked)
+        if self._has_body:
+            self._framing = framing = BodyFraming(head.length, is_chunked=head.is_chunked)
+        else:
+            self._framing = framing = BodyFraming(0)
         is_wanted = sink.on_head(head)
         if framing.is_complete:
             self._keep_alive = self._keep_alive and not rest

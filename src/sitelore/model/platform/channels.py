@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sitelore.model.frontier import IdempotencyKey, Offer, Run, RunCounts
+from sitelore.model.frontier import IdempotencyKey, MediaCounts, Offer, Run, RunCounts
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.platform.media import MediaTotals
+from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import UrlState
 
 WEBSITE = "Website"
@@ -35,14 +36,6 @@ class Frequency(StrEnum):
     MANUAL = "MANUAL"
     WEEKLY = "WEEKLY"
     MONTHLY = "MONTHLY"
-
-
-class MediaType(StrEnum):
-    """A kind of media that a crawl of a channel downloads."""
-
-    IMAGE = "IMAGE"
-    VIDEO = "VIDEO"
-    DOCUMENT = "DOCUMENT"
 
 
 class Trigger(StrEnum):
@@ -123,26 +116,6 @@ class CrawlConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class MediaCounts:
-    """Media figures of one crawl, or of a channel."""
-
-    images: int = 0
-    videos: int = 0
-    documents: int = 0
-    duplicates_skipped: int = 0
-    videos_skipped_oversized: int = 0
-    original_bytes: int = 0
-    stored_bytes: int = 0
-    bandwidth_bytes: int = 0
-    """Bytes of media that were downloaded."""
-
-    @property
-    def total(self) -> int:
-        """Media assets of every type."""
-        return self.images + self.videos + self.documents
-
-
-@dataclass(frozen=True, slots=True)
 class CrawlJob:
     """One crawl of a channel: a run, and what started it."""
 
@@ -154,7 +127,11 @@ class CrawlJob:
     scheduled_for: float | None = None
     """The occurrence of the schedule that started it."""
     counts: RunCounts = field(default_factory=RunCounts)
-    media: MediaCounts = field(default_factory=MediaCounts)
+
+    @property
+    def media(self) -> MediaCounts:
+        """Media figures of the crawl."""
+        return self.counts.media
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +218,8 @@ class ChannelStatistics:
     crawls_failed: int
     media: MediaCounts
     """Over all crawls."""
+    stored_media: MediaTotals
+    """What is stored now."""
     last: CrawlJob | None = None
     """The last crawl that completed."""
 

@@ -15,10 +15,10 @@ from sitelore.model.platform.channels import (
     Channel,
     ChannelSettings,
     Frequency,
-    MediaType,
     Plan,
     TenantCrawlSettings,
 )
+from sitelore.model.settings import MediaType
 from sitelore.model.url import Url
 from sitelore.serve.problems import INVALID, ApiProblem, FieldProblem
 from sitelore.serve.run_requests import Address

@@ -13,32 +13,24 @@ from sitelore.model.platform.channels import (
     ChannelStatistics,
     CrawlJob,
     Frequency,
-    MediaCounts,
-    MediaType,
     PageStatus,
     Plan,
     TenantCrawlSettings,
     TenantUsage,
     Trigger,
 )
+from sitelore.model.platform.media import MediaTotals
 from sitelore.model.platform.schedules import Outcome, Schedule
+from sitelore.model.settings import MediaType
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
 from sitelore.platform.cron import CRON_LINES, upcoming
+from sitelore.serve.platform.media_schemas import MediaOnPage
+from sitelore.serve.platform.positions import ListPosition
 from sitelore.serve.schemas import moment
 
 _UPCOMING = 5
 _PREVIEW_CHARS = 500
 _CONNECTED = "CONNECTED"
-
-
-class ListPosition(msgspec.Struct, frozen=True, rename="camel"):
-    """Position of a page in a list."""
-
-    total: int
-    limit: int
-    offset: int
-    returned: int
-    has_more: bool
 
 
 class ScheduleView(msgspec.Struct, frozen=True, rename="camel"):
@@ -206,7 +198,7 @@ class WebPageDetail(WebPageView, frozen=True, rename="camel"):
     extracted_text: str
     markdown: str
     screenshot_url: str | None
-    media: list[dict[str, Any]]
+    media: list[MediaOnPage]
 
 
 class WebPageList(msgspec.Struct, frozen=True, rename="camel"):
@@ -310,11 +302,6 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     ChannelView, ChannelList, WebhookSecret, CrawlJobView, CrawlJobList, CrawlStatusView, WebPageList, WebPageDetail,
     ChannelStatisticsView, CrawlSettingsView, BrandView,
 )  # fmt: skip
-
-
-def position(total: int, limit: int, offset: int, returned: int) -> ListPosition:
-    """The position of a page of results."""
-    return ListPosition(total, limit, offset, returned, offset + returned < total)
 
 
 def schedule_view(schedule: Schedule, tenant: TenantCrawlSettings) -> ScheduleView:
@@ -429,7 +416,7 @@ def _crawl_statistics(job: CrawlJob) -> CrawlStatisticsView:
     return CrawlStatisticsView(
         duration_seconds=round((run.finished_at or 0.0) - (run.started_at or 0.0), 3) if has_ended else None,
         bandwidth_bytes=counts.body_bytes + media.bandwidth_bytes,
-        compression_savings_bytes=media.original_bytes - media.stored_bytes,
+        compression_savings_bytes=media.saved_bytes,
         duplicates_skipped=media.duplicates_skipped,
         videos_skipped_oversized=media.videos_skipped_oversized,
         changed_pages=counts.changed,
@@ -489,7 +476,13 @@ def page_view(channel: Channel, page: ChannelPage, document: dict[str, Any]) -> 
     return WebPageView(**_page_values(channel, page, document))
 
 
-def page_detail(channel: Channel, page: ChannelPage, document: dict[str, Any], screenshot_url: str | None) -> WebPageDetail:
+def page_detail(
+    channel: Channel,
+    page: ChannelPage,
+    document: dict[str, Any],
+    screenshot_url: str | None,
+    media: list[MediaOnPage],
+) -> WebPageDetail:
     """A page with its content."""
     text = document.get("text", "")
     return WebPageDetail(
@@ -501,13 +494,14 @@ def page_detail(channel: Channel, page: ChannelPage, document: dict[str, Any], s
         extracted_text=text,
         markdown=document.get("markdown", ""),
         screenshot_url=screenshot_url,
-        media=[],
+        media=media,
     )
 
 
 def statistics_view(channel: Channel, figures: ChannelStatistics, schedule: Schedule | None) -> ChannelStatisticsView:
     """The figures of a channel."""
-    by_status, media, last = figures.pages, figures.media, figures.last
+    by_status, media, stored, last = figures.pages, figures.media, figures.stored_media, figures.last
+    images, videos, documents = (stored.counts.get(kind.value, 0) for kind in MediaType)
     pages = PageFigures(
         sum(by_status.values()),
         by_status[PageStatus.ACTIVE],
@@ -519,9 +513,9 @@ def statistics_view(channel: Channel, figures: ChannelStatistics, schedule: Sche
         channel_id=channel.id,
         pages=pages,
         media=MediaFigures(
-            media.total, media.images, media.videos, media.documents, media.duplicates_skipped, media.videos_skipped_oversized
+            images + videos + documents, images, videos, documents, media.duplicates_skipped, media.videos_skipped_oversized
         ),
-        storage=_storage(media),
+        storage=_storage(stored, media.bandwidth_bytes),
         crawls=CrawlFigures(figures.crawls, figures.crawls_failed),
         last_crawl=None if last is None else job_view(last),
         last_crawled_at=None if last is None else moment(last.run.finished_at),
@@ -529,10 +523,9 @@ def statistics_view(channel: Channel, figures: ChannelStatistics, schedule: Sche
     )
 
 
-def _storage(media: MediaCounts) -> StorageFigures:
-    saved = media.original_bytes - media.stored_bytes
-    ratio = round(saved / media.original_bytes, 4) if media.original_bytes else 0.0
-    return StorageFigures(media.original_bytes, media.stored_bytes, saved, ratio, media.bandwidth_bytes)
+def _storage(stored: MediaTotals, bandwidth_bytes: int) -> StorageFigures:
+    ratio = round(stored.saved_bytes / stored.original_bytes, 4) if stored.original_bytes else 0.0
+    return StorageFigures(stored.original_bytes, stored.stored_bytes, stored.saved_bytes, ratio, bandwidth_bytes)
 
 
 def crawl_settings_view(

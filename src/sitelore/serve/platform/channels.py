@@ -17,6 +17,7 @@ from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.channels import Channel
 from sitelore.platform.channels import ChannelService
+from sitelore.platform.media import MediaService
 from sitelore.ports import Blobs, Ledger
 from sitelore.serve.auth import caller_of, require
 from sitelore.serve.problems import CHANNEL_NOT_FOUND, ApiProblem
@@ -36,6 +37,7 @@ class ChannelRequest:
     service: ChannelService
     ledger: Ledger
     blobs: Blobs
+    media: MediaService
     runs: RunService
 
     async def record(self, action: str, changed: str = "") -> None:
@@ -78,7 +80,8 @@ async def _find(request: Request, channel_id: str, caller: Caller) -> ChannelReq
     channel = await service.channels.channel(channel_id)
     if channel is None:
         return None
-    return ChannelRequest(channel, caller, service, runs.context.ledger, runs.context.blobs, runs)
+    context = runs.context
+    return ChannelRequest(channel, caller, service, context.ledger, context.blobs, context.open_media(caller.tenant), runs)
 
 
 def channel_service(runs: RunService, tenant: TenantId) -> ChannelService:

@@ -16,8 +16,9 @@ from sitelore.serve import problems
 from sitelore.serve.auth import require
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.channel_requests import ChannelChanges, NewChannelRequest, changed_settings, new_settings
-from sitelore.serve.platform.channel_schemas import ChannelList, ChannelView, WebhookSecret, channel_view, position
+from sitelore.serve.platform.channel_schemas import ChannelList, ChannelView, WebhookSecret, channel_view
 from sitelore.serve.platform.channels import ChannelRequest, channel_of, channel_service, no_channel
+from sitelore.serve.platform.positions import position
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_requests import open_url

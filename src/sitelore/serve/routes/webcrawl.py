@@ -16,6 +16,7 @@ from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.ids import RunId
 from sitelore.model.platform.accounts import TokenScope
 from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus, StartedCrawl, Trigger
+from sitelore.model.platform.media import MediaListing
 from sitelore.platform.signatures import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
@@ -31,11 +32,12 @@ from sitelore.serve.platform.channel_schemas import (
     job_view,
     page_detail,
     page_view,
-    position,
     statistics_view,
     status_view,
 )
 from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_of, channel_request, no_channel
+from sitelore.serve.platform.media_schemas import media_on_page
+from sitelore.serve.platform.positions import position
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key
@@ -45,6 +47,7 @@ router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl", tags=["we
 
 _READ = (problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND)
 _MAX_ID = 2**63 - 1
+_MAX_MEDIA = 200
 _JPEG, _PNG, _PNG_START = "image/jpeg", "image/png", b"\x89PNG"
 
 Startable = Annotated[ChannelRequest, Depends(channel_of(TokenScope.CRAWL))]
@@ -162,7 +165,11 @@ async def show_page(web_page_id: PageId, target: Readable) -> Response:
     """A page with its text, Markdown, screenshot and media."""
     page = await _page(web_page_id, target)
     path = f"/tenant/v1/channels/{target.channel.id}/webcrawl/pages/{page.id}/screenshot" if page.screenshot else None
-    return Response(encode(page_detail(target.channel, page, await _document(page, target.blobs), path)), media_type=JSON)
+    shown, _ = await target.media.library.list_media(MediaListing(page=page.id, limit=_MAX_MEDIA))
+    media = [media_on_page(target.channel.id, each, target.media.files.prefix) for each in shown]
+    return Response(
+        encode(page_detail(target.channel, page, await _document(page, target.blobs), path, media)), media_type=JSON
+    )
 
 
 _IMAGE: Responses = {

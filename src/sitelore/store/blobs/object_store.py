@@ -55,68 +55,45 @@ _PERMISSION_ERRORS = (PermissionDeniedError, UnauthenticatedError)
 _NOT_FOUND_ERRORS = (NotFoundError, FileNotFoundError)
 
 
-class ObjectBlobs:
-    """Blobs in the store at a URL: `s3://[key:secret@]bucket[/prefix][?endpoint=…&region=…]` or `file:///directory`."""
+class Bucket:
+    """The store at a URL, by paths: `s3://[key:secret@]bucket[/prefix][?endpoint=…&region=…]` or `file:///directory`."""
 
     def __init__(self, url: str, retry_for_s: float = 0.0, secrets: Mapping[str, str] | None = None) -> None:
         self.name, self._store = _open(url, secrets or {})
         self._retry_for_s = retry_for_s
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sitelore-blobs")
 
-    async def put(self, blobs: Sequence[Blob]) -> None:
-        """Store compressed blobs; they are durable when this returns."""
-        await asyncio.gather(*(self._put(blob) for blob in blobs))
+    async def put(self, path: str, data: bytes) -> None:
+        """Store an object; it is durable when this returns."""
+        await self._with_retries(partial(self._store.put, path, data, use_multipart=False))
 
-    async def get(self, key: BlobKey) -> bytes:
-        """The uncompressed bytes; KeyError when there are none."""
-        if not _KEY.fullmatch(key):  # a path outside of the store must not be tried
-            raise KeyError(key)
-        data = await self._with_retries(partial(self._read, key))
-        if data is None:
-            raise KeyError(key)
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        try:
-            content = frame.decompress(data)
-        except zstandard.ZstdError as error:
-            raise CorruptData(f"The blob {key} in {self.name} is damaged.") from error
-        if not frame.eof:
-            raise CorruptData(f"The blob {key} in {self.name} is truncated.")
-        return content
+    async def get(self, path: str) -> bytes | None:
+        """The bytes of an object, even if it was deleted and not purged; None when there is none."""
+        return await self._with_retries(partial(self._read, path))
 
-    async def compressed(self, key: BlobKey) -> bytes | None:
-        """The bytes of a blob as they are stored, deleted blobs included; None when there are none."""
-        return await self._with_retries(partial(self._read, key))
-
-    def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
-        """Keys with this prefix, or without any, of blobs that were last put before this time."""
-        return self._list("", prefix, stored_before)
-
-    def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
-        """Keys with this prefix, or without any, of blobs that were deleted before this time and not purged."""
-        return self._list(_DELETED, prefix, deleted_before)
-
-    async def _list(self, area: str, prefix: str, stored_before: float) -> AsyncIterator[BlobKey]:
-        directory = f"{area}{_TENANTS}/{prefix}" if prefix else area or None
-        listing = await self._with_retries(partial(self._store.list, directory, chunk_size=_OBJECTS_PER_LIST))
+    async def paths(self, directory: str | None, stored_before: float, *, deleted: bool = False) -> AsyncIterator[str]:
+        """Paths below a directory of objects that were last put before this time; `deleted`: of deleted ones."""
+        area = _DELETED if deleted else ""
+        folder = f"{area}{directory or ''}" or None
+        listing = await self._with_retries(partial(self._store.list, folder, chunk_size=_OBJECTS_PER_LIST))
         while entries := await self._with_retries(lambda: next(listing, ())):
             for entry in entries:
-                key = BlobKey(prefix + entry["path"].rpartition("/")[2])
-                if area + _path(key) == entry["path"] and entry["last_modified"].timestamp() < stored_before:
-                    yield key
+                if entry["last_modified"].timestamp() < stored_before and entry["path"].startswith(area):
+                    yield entry["path"].removeprefix(area)
 
-    async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
-        """Move blobs to `deleted/`, except those that were put again since this time."""
-        deleted = await asyncio.gather(*(self._with_retries(partial(self._delete, key, stored_before)) for key in keys))
+    async def delete(self, paths: Sequence[str], stored_before: float) -> int:
+        """Move objects to `deleted/`, except those that were put again since this time."""
+        deleted = await asyncio.gather(*(self._with_retries(partial(self._delete, path, stored_before)) for path in paths))
         return sum(deleted)
 
-    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
-        """Remove blobs from `deleted/` that were moved there before this time."""
-        purged = await asyncio.gather(*(self._with_retries(partial(self._purge, key, deleted_before)) for key in keys))
+    async def purge(self, paths: Sequence[str], deleted_before: float) -> int:
+        """Remove objects from `deleted/` that were moved there before this time."""
+        purged = await asyncio.gather(*(self._with_retries(partial(self._purge, path, deleted_before)) for path in paths))
         return sum(purged)
 
-    async def restore(self, keys: Sequence[BlobKey]) -> None:
-        """Move deleted blobs back."""
-        await asyncio.gather(*(self._with_retries(partial(self._restore, key)) for key in keys))
+    async def restore(self, paths: Sequence[str]) -> None:
+        """Move deleted objects back."""
+        await asyncio.gather(*(self._with_retries(partial(self._restore, path)) for path in paths))
 
     async def check(self) -> None:
         """Write, read and delete one object; raises StorageError when that fails."""
@@ -126,19 +103,15 @@ class ObjectBlobs:
         """End the threads."""
         self._threads.shutdown(cancel_futures=True)
 
-    async def _put(self, blob: Blob) -> None:
-        await self._with_retries(partial(self._store.put, _path(blob.key), blob.data, use_multipart=False))
-
-    def _read(self, key: BlobKey) -> bytes | None:
-        for path in (_path(key), _DELETED + _path(key)):
+    def _read(self, path: str) -> bytes | None:
+        for place in (path, _DELETED + path):
             try:
-                return bytes(self._store.get(path).bytes())
+                return bytes(self._store.get(place).bytes())
             except _NOT_FOUND_ERRORS:
                 continue
         return None
 
-    def _delete(self, key: BlobKey, stored_before: float) -> bool:
-        path = _path(key)
+    def _delete(self, path: str, stored_before: float) -> bool:
         try:
             if self._is_newer(path, stored_before):
                 return False
@@ -147,8 +120,8 @@ class ObjectBlobs:
             return False
         return True
 
-    def _purge(self, key: BlobKey, deleted_before: float) -> bool:
-        path = _DELETED + _path(key)
+    def _purge(self, path: str, deleted_before: float) -> bool:
+        path = _DELETED + path
         try:
             if self._is_newer(path, deleted_before):
                 return False
@@ -157,9 +130,9 @@ class ObjectBlobs:
             return False
         return True
 
-    def _restore(self, key: BlobKey) -> None:
+    def _restore(self, path: str) -> None:
         with contextlib.suppress(*_NOT_FOUND_ERRORS):
-            self._move(_DELETED + _path(key), _path(key))
+            self._move(_DELETED + path, path)
 
     def _move(self, path: str, to: str) -> None:
         # Not a copy within the store: on a file system that is a hard link, which keeps the time of the original.
@@ -189,6 +162,73 @@ class ObjectBlobs:
                 _LOG.warning("blob store unavailable, retrying")
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _BACKOFF_S[1])
+
+
+class ObjectBlobs:
+    """Blobs in the bucket at a URL."""
+
+    def __init__(self, url: str, retry_for_s: float = 0.0, secrets: Mapping[str, str] | None = None) -> None:
+        self.bucket = Bucket(url, retry_for_s, secrets)
+        self.name = self.bucket.name
+
+    async def put(self, blobs: Sequence[Blob]) -> None:
+        """Store compressed blobs; they are durable when this returns."""
+        await asyncio.gather(*(self.bucket.put(_path(blob.key), blob.data) for blob in blobs))
+
+    async def get(self, key: BlobKey) -> bytes:
+        """The uncompressed bytes; KeyError when there are none."""
+        if not _KEY.fullmatch(key):  # a path outside of the store must not be tried
+            raise KeyError(key)
+        data = await self.bucket.get(_path(key))
+        if data is None:
+            raise KeyError(key)
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            content = frame.decompress(data)
+        except zstandard.ZstdError as error:
+            raise CorruptData(f"The blob {key} in {self.name} is damaged.") from error
+        if not frame.eof:
+            raise CorruptData(f"The blob {key} in {self.name} is truncated.")
+        return content
+
+    async def compressed(self, key: BlobKey) -> bytes | None:
+        """The bytes of a blob as they are stored, deleted blobs included; None when there are none."""
+        return await self.bucket.get(_path(key))
+
+    def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were last put before this time."""
+        return self._list(prefix, stored_before, deleted=False)
+
+    def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were deleted before this time and not purged."""
+        return self._list(prefix, deleted_before, deleted=True)
+
+    async def _list(self, prefix: str, stored_before: float, *, deleted: bool) -> AsyncIterator[BlobKey]:
+        directory = f"{_TENANTS}/{prefix}" if prefix else None
+        async for path in self.bucket.paths(directory, stored_before, deleted=deleted):
+            key = BlobKey(prefix + path.rpartition("/")[2])
+            if _path(key) == path:
+                yield key
+
+    async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
+        """Move blobs to `deleted/`, except those that were put again since this time."""
+        return await self.bucket.delete([_path(key) for key in keys], stored_before)
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
+        """Remove blobs from `deleted/` that were moved there before this time."""
+        return await self.bucket.purge([_path(key) for key in keys], deleted_before)
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Move deleted blobs back."""
+        await self.bucket.restore([_path(key) for key in keys])
+
+    async def check(self) -> None:
+        """Write, read and delete one object; raises StorageError when that fails."""
+        await self.bucket.check()
+
+    async def close(self) -> None:
+        """End the threads."""
+        await self.bucket.close()
 
 
 def _path(key: BlobKey) -> str:

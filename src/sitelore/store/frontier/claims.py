@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import KnownPage, Lease, Offer, QueueStats
+from sitelore.model.frontier import KnownPage, Lease, Offer, QueueStats, RowKind
 from sitelore.model.ids import RunId, TenantId, WorkerId
 from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, known_of, lease_of, offer_tuple
 from sitelore.store.runs.counts import Changes, CountedRow
@@ -144,7 +145,18 @@ def claim(
     # which is when a run is young and grows fastest.
     execute_many(conn, lease_statement, [(worker, now + lease_s, tenant, run, row[0]) for row in rows])
     known = known_pages(conn, tenant, run, [row[0] for row in rows])
-    return [lease_of(run, row, known.get(row[0])) for row in rows]
+    leases = [lease_of(run, row, known.get(row[0])) for row in rows]
+    return _with_known_media(conn, tenant, run, leases) if any(lease.kind is RowKind.MEDIA for lease in leases) else leases
+
+
+def _with_known_media(conn: sa.Connection, tenant: TenantId, run: RunId, leases: Sequence[Lease]) -> list[Lease]:
+    """Leases with what is known of their media URLs."""
+    from sitelore.store.platform.media import known_media  # noqa: PLC0415 - few runs download media
+
+    site = conn.scalar(sa.select(runs.c.site_id).where(runs.c.tenant_id == tenant, runs.c.id == run)) or 0
+    keys = [key_of(lease.url) for lease in leases if lease.kind is RowKind.MEDIA]
+    known = known_media(conn, tenant, site, keys)
+    return [replace(lease, known_media=known.get(key_of(lease.url))) for lease in leases]
 
 
 def known_pages(conn: sa.Connection, tenant: TenantId, run: RunId, keys: Iterable[str]) -> dict[str, KnownPage]:

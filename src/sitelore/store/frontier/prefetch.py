@@ -18,7 +18,7 @@ from sitelore.model.url import Url
 from sitelore.store.frontier.claims import end_reservations, known_pages, lock_runs
 from sitelore.store.frontier.waves import count_pages
 from sitelore.store.rows import hops, is_kept, settings_of
-from sitelore.store.schema import key_of, prefetches, runs, urls
+from sitelore.store.schema import IS_CANDIDATE, key_of, prefetches, runs, urls
 from sitelore.store.statements import BATCH, RUN, TENANT, Statement, batches, execute_many, insert_for, select_in_batches
 
 _MAX_CANDIDATES = 500
@@ -26,13 +26,17 @@ _MAX_CANDIDATES = 500
 
 _now = sa.bindparam("now", type_=sa.Double)
 _running_run = sa.select(runs).where(runs.c.tenant_id == TENANT, runs.c.id == RUN, runs.c.state == RunState.RUNNING.value)
-_open_rows = sa.select(urls.c.depth, urls.c.seq, urls.c.kind, urls.c.pattern).where(
-    urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.state.in_(["QUEUED", "IN_PROGRESS"]), urls.c.seq.is_not(None)
+_open_rows = (
+    sa.select(urls.c.depth, urls.c.seq, urls.c.kind, urls.c.pattern)
+    .where(
+        urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.state.in_(["QUEUED", "IN_PROGRESS"]), urls.c.seq.is_not(None)
+    )
+    .where(urls.c.kind != sa.text("'media'"))
 )
 _kept_in_wave = sa.select(sa.func.count()).where(
     urls.c.tenant_id == TENANT, urls.c.run_id == RUN, is_kept(), urls.c.seq >= sa.bindparam("first_seq", type_=sa.Integer)
 )
-_is_candidate = sa.and_(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.state == sa.text("'DISCOVERED'"))
+_is_candidate = sa.and_(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, sa.text(IS_CANDIDATE))
 _candidate_count = sa.select(sa.func.count()).where(_is_candidate)
 _reserved = (
     sa.exists()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import PageUpdate, Settlement, StoredEventKind
+from sitelore.model.frontier import PageUpdate, RowKind, Settlement, StoredEventKind
 from sitelore.model.ids import BlobKey, RunId, TenantId
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
@@ -74,11 +74,13 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
             fetched_at = settlement.at if effects.fetched else 0.0
             pages[site, key[1]] = _page_tuple(tenant, site, settlement, columns, fetched_at, row.lastmod)
             known, document = lease.known, effects.page.document
-            if known is not None and known.document == document:
+            is_same = known is not None and known.document == document
+            if is_same and not effects.page.facts:
                 continue
-            is_new = effects.changed is not False
+            # The facts of an equal document may differ: they are about the markup.
+            is_new = effects.changed is not False and not is_same
             changes[site][lease.url] = PageChange(lease.url, effects.page, settlement.at, is_new)
-            if known is not None and not is_new:
+            if known is not None and not is_new and not is_same:
                 unchanged.append((document, tenant, site, key[1], known.document))
     execute_many(conn, visit_statement, visits)
     execute_many(conn, unchanged_page_statement, unchanged)
@@ -89,11 +91,20 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
     for run in sorted({settlement.lease.run for settlement in written}):
         of_run = [settlement for settlement in written if settlement.lease.run == run]
         offer(conn, tenant, run, (new for settlement in of_run for new in settlement.effects.offers), counts)
+    if any(_has_media(settlement) for settlement in written):
+        from sitelore.store.platform.media import settle_media  # noqa: PLC0415 - few runs download media
+
+        settle_media(conn, tenant, sites, written, counts)
     counts.write(conn, tenant)
     store_events(conn, tenant, _page_events(written))
     _count_redactions(conn, tenant, written)
     _join_hosts(conn, tenant, written)
     return accepted
+
+
+def _has_media(settlement: Settlement) -> bool:
+    effects = settlement.effects
+    return effects.shown is not None or effects.media is not None or effects.is_oversized_video
 
 
 _leased = (
@@ -127,7 +138,7 @@ def _page_events(written: Sequence[Settlement]) -> Iterator[NewEvent]:
     """An event for each page that is new or has changed."""
     for settlement in written:
         lease, effects = settlement.lease, settlement.effects
-        if effects.page is None or effects.changed is False or not effects.fetched:
+        if effects.page is None or effects.changed is False or not effects.fetched or lease.kind is not RowKind.PAGE:
             continue
         kind = StoredEventKind.PAGE_NEW if lease.known is None else StoredEventKind.PAGE_CHANGED
         yield NewEvent(lease.run, kind, settlement.at, lease.url)

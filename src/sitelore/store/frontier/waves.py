@@ -31,7 +31,7 @@ from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.store.rows import ROW_COLUMNS, is_kept, is_page, maybe_url, settings_of, storable, url_row
 from sitelore.store.runs.counts import COUNTED_COLUMNS, Changes, CountedRow
-from sitelore.store.schema import key_of, pattern_stats, runs, urls
+from sitelore.store.schema import IS_CANDIDATE, IS_MEDIA_CANDIDATE, key_of, pattern_stats, runs, urls
 from sitelore.store.statements import (
     RUN,
     TENANT,
@@ -185,12 +185,19 @@ _with_content = _rows.where(urls.c.content_hash.in_(_batch))
 _with_identity = _rows.where(urls.c.identity.in_(_batch))
 _with_url = _rows.where(urls.c.url.in_(_batch))
 _with_canonical = _rows.where(urls.c.canonical.in_(_batch), urls.c.canonical != urls.c.url)
-_is_candidate = sa.and_(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.state == sa.text("'DISCOVERED'"))
+_is_candidate = sa.and_(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, sa.text(IS_CANDIDATE))
 _smallest_depth = sa.select(sa.func.min(urls.c.depth)).where(_is_candidate)
+_ADMISSION_ORDER = (urls.c.depth, urls.c.source_rank, urls.c.parent_seq, urls.c.position, urls.c.url)
 _best_candidates = (
     sa.select(urls.c.url, urls.c.long_url, urls.c.kind, urls.c.depth, urls.c.pattern)
     .where(_is_candidate, urls.c.depth <= sa.bindparam("max_depth", type_=sa.Integer))
-    .order_by(urls.c.depth, urls.c.source_rank, urls.c.parent_seq, urls.c.position, urls.c.url)
+    .order_by(*_ADMISSION_ORDER)
+    .limit(sa.bindparam("max_rows", type_=sa.Integer))
+)
+_best_media = (
+    sa.select(urls.c.url, urls.c.long_url, urls.c.kind, urls.c.depth, urls.c.pattern)
+    .where(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, sa.text(IS_MEDIA_CANDIDATE))
+    .order_by(*_ADMISSION_ORDER)
     .limit(sa.bindparam("max_rows", type_=sa.Integer))
 )
 _KINDS = {kind.value: kind for kind in RowKind}
@@ -201,8 +208,10 @@ def _facts(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> WaveFact
     kept = [_kept(row) for row in rows]
     settled = tuple(page for page in kept if page.content_hash or page.canonical or page.identity)
     candidates = _candidates(conn, current, per_wave)
+    settings = settings_of(current.settings)
+    has_media = bool(settings.media.types)
     return WaveFacts(
-        settings=settings_of(current.settings),
+        settings=settings,
         wave=current.wave,
         depth=current.depth,
         kept=current.pages_before_wave + len(kept),
@@ -210,6 +219,8 @@ def _facts(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> WaveFact
         related=_related(conn, current, settled),
         candidates=candidates,
         pattern_yields=count_pages(conn, current.tenant_id, current.id, (candidate.pattern for candidate in candidates)),
+        media=_as_candidates(conn.execute(_best_media, {**_key(current), "max_rows": per_wave})) if has_media else (),
+        media_admitted=current.media_admitted,
     )
 
 
@@ -245,7 +256,10 @@ def _candidates(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> tup
     if smallest is None:
         return ()
     values = {**_key(current), "max_depth": max(smallest, current.depth), "max_rows": per_wave}
-    rows = conn.execute(_best_candidates, values)
+    return _as_candidates(conn.execute(_best_candidates, values))
+
+
+def _as_candidates(rows: Iterable[Sequence[Any]]) -> tuple[Candidate, ...]:
     return tuple(Candidate(Url.trusted(row[1] or row[0]), _KINDS[row[2]], row[3], row[4]) for row in rows)
 
 
@@ -306,12 +320,13 @@ _advance = (
         wave_first_seq=sa.bindparam("new_first_seq", type_=sa.Integer),
         pages_before_wave=runs.c.pages_before_wave + sa.bindparam("more_kept", type_=sa.Integer),
         wave_hosts=runs.c.joined_hosts,
+        media_admitted=runs.c.media_admitted + sa.bindparam("more_media", type_=sa.Integer),
     )
 )
 
 
 def _admit(conn: sa.Connection, current: sa.Row[Any], facts: WaveFacts, decision: WavePlan, counts: Changes) -> int:
-    candidates = {candidate.url: candidate for candidate in facts.candidates}
+    candidates = {candidate.url: candidate for candidate in (*facts.candidates, *facts.media)}
     admitted = [candidates[url] for url in decision.admit]
     first, wave = current.next_seq, current.wave + 1
     rows = [(seq, wave, current.tenant_id, current.id, key_of(url)) for seq, url in enumerate(decision.admit, first)]
@@ -319,12 +334,13 @@ def _admit(conn: sa.Connection, current: sa.Row[Any], facts: WaveFacts, decision
     for candidate in admitted:
         counts.add(current.id, CountedRow(candidate.kind, "DISCOVERED"), -1)
         counts.add(current.id, CountedRow(candidate.kind, "QUEUED"))
-    patterns = (candidate.pattern for candidate in admitted)
+    patterns = (candidate.pattern for candidate in admitted if candidate.kind is not RowKind.MEDIA)
     store_counts(conn, current.tenant_id, current.id, patterns, facts.pattern_yields, first, first + len(rows))
     kept = conn.scalar(_pages_of_wave, {**_key(current), "first_seq": current.wave_first_seq, "next_seq": first}) or 0
     values = {
         **_key(current), "new_wave": wave, "new_depth": max(current.depth, *(candidate.depth for candidate in admitted)),
         "new_next_seq": first + len(rows), "new_first_seq": first, "more_kept": kept,
+        "more_media": sum(candidate.kind is RowKind.MEDIA for candidate in admitted),
     }  # fmt: skip
     conn.execute(_advance, values)
     return len(rows)

@@ -48,6 +48,7 @@ CREATE TABLE chunk_texts (
 	fragment TEXT,
 	flags TEXT,
 	text TEXT,
+	anchors TEXT,
 	PRIMARY KEY (tenant_id, site_id, number)
 );
 CREATE TABLE postings (
@@ -208,6 +209,28 @@ CREATE TABLE retention (
 	PRIMARY KEY (tenant_id),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
+CREATE TABLE media (
+	tenant_id INTEGER NOT NULL,
+	id BIGINT NOT NULL,
+	type TEXT NOT NULL,
+	content_hash TEXT NOT NULL,
+	storage_key TEXT,
+	source_url TEXT NOT NULL,
+	file_name TEXT NOT NULL,
+	mime_type TEXT NOT NULL,
+	stored_bytes BIGINT NOT NULL,
+	original_bytes BIGINT NOT NULL,
+	width INTEGER,
+	height INTEGER,
+	alt TEXT,
+	provider TEXT,
+	video_id TEXT,
+	text TEXT,
+	created_at DOUBLE NOT NULL,
+	last_crawled_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
 CREATE TABLE runs (
 	tenant_id INTEGER NOT NULL,
 	id TEXT NOT NULL,
@@ -232,6 +255,7 @@ CREATE TABLE runs (
 	presence_checked INTEGER DEFAULT '0' NOT NULL,
 	prefetch_unused INTEGER DEFAULT '0' NOT NULL,
 	time_limit_from DOUBLE,
+	media_admitted INTEGER DEFAULT '0' NOT NULL,
 	PRIMARY KEY (tenant_id, id),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
@@ -389,6 +413,36 @@ CREATE TABLE webhook_deliveries (
 	PRIMARY KEY (tenant_id, endpoint_id, event_id),
 	FOREIGN KEY(tenant_id, endpoint_id) REFERENCES webhook_endpoints (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE media_urls (
+	tenant_id INTEGER NOT NULL,
+	url_id BIGINT NOT NULL,
+	site_id INTEGER NOT NULL,
+	media_id BIGINT NOT NULL,
+	etag TEXT,
+	last_modified TEXT,
+	fetched_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, url_id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE,
+	FOREIGN KEY(tenant_id, media_id) REFERENCES media (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE media_sites (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	media_id BIGINT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id, media_id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE,
+	FOREIGN KEY(tenant_id, media_id) REFERENCES media (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE page_media (
+	tenant_id INTEGER NOT NULL,
+	page_id BIGINT NOT NULL,
+	position INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	url_id BIGINT NOT NULL,
+	alt TEXT,
+	PRIMARY KEY (tenant_id, page_id, position),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE redactions (
 	tenant_id INTEGER NOT NULL,
 	run_id TEXT NOT NULL,
@@ -519,7 +573,6 @@ CREATE TABLE crawl_jobs (
 	triggered_by TEXT NOT NULL,
 	scheduled_for DOUBLE,
 	config TEXT NOT NULL,
-	media TEXT,
 	active INTEGER NOT NULL,
 	follow_up INTEGER NOT NULL,
 	PRIMARY KEY (tenant_id, run_id),
@@ -559,6 +612,11 @@ CREATE INDEX events_of_run ON events (tenant_id, run_id, id);
 CREATE INDEX findings_by_rule ON findings (tenant_id, site_id, rule, status);
 CREATE INDEX idempotency_keys_created ON idempotency_keys (tenant_id, created_at);
 CREATE INDEX links_to ON links (tenant_id, target_id, version_id);
+CREATE INDEX media_of_type ON media (tenant_id, type, id);
+CREATE INDEX media_sites_of_media ON media_sites (tenant_id, media_id, site_id);
+CREATE INDEX media_urls_of_media ON media_urls (tenant_id, media_id, url_id);
+CREATE INDEX page_media_of_site ON page_media (tenant_id, site_id, url_id);
+CREATE INDEX page_media_of_url ON page_media (tenant_id, url_id, page_id);
 CREATE INDEX page_versions_seen ON page_versions (tenant_id, site_id, url_id, seen_at);
 CREATE INDEX pages_held ON pages (tenant_id, site_id) WHERE held = 1;
 CREATE INDEX pages_numbered ON pages (tenant_id, site_id, number) WHERE number IS NOT NULL;
@@ -574,10 +632,11 @@ CREATE INDEX runs_unchecked ON runs (tenant_id, site_id, finished_at, id) WHERE 
 CREATE INDEX schedules_due ON schedules (due_at);
 CREATE INDEX tokens_of_user ON tokens (tenant_id, user_id);
 CREATE INDEX urls_admitted ON urls (tenant_id, run_id, state, seq, retry_at) WHERE seq IS NOT NULL;
-CREATE INDEX urls_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED';
+CREATE INDEX urls_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind <> 'media';
 CREATE INDEX urls_canonical ON urls (tenant_id, run_id, canonical) WHERE canonical <> url;
 CREATE INDEX urls_content ON urls (tenant_id, run_id, content_hash, pattern, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX urls_identity ON urls (tenant_id, run_id, identity) WHERE identity IS NOT NULL;
+CREATE INDEX urls_media_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind = 'media';
 CREATE INDEX urls_pattern ON urls (tenant_id, run_id, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
 CREATE INDEX webhook_deliveries_created ON webhook_deliveries (tenant_id, created_at);
@@ -589,6 +648,7 @@ CREATE UNIQUE INDEX audit_log_entries ON audit_log (tenant_id, id);
 CREATE UNIQUE INDEX channels_of_host ON channels (tenant_id, host);
 CREATE UNIQUE INDEX channels_of_site ON channels (tenant_id, site_id);
 CREATE UNIQUE INDEX crawl_jobs_active ON crawl_jobs (tenant_id, channel_id) WHERE active = 1;
+CREATE UNIQUE INDEX media_of_content ON media (tenant_id, content_hash);
 CREATE UNIQUE INDEX models_named ON models (tenant_id, name);
 CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX site_urls_named ON site_urls (tenant_id, site_id, url);

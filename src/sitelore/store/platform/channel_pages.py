@@ -16,7 +16,7 @@ from sitelore.model.search import Presence
 from sitelore.model.settings import Pipeline
 from sitelore.model.states import KEPT, UNCHANGED, RunState, UrlState
 from sitelore.store.index.writes import drop_unsearchable
-from sitelore.store.platform.schema import page_deletions
+from sitelore.store.platform.schema import media_urls, page_deletions, page_media
 from sitelore.store.rows import settings_of
 from sitelore.store.runs.deletion import delete_unused_vectors
 from sitelore.store.schema import links, page_versions, pages, runs, site_urls, sites, urls
@@ -94,6 +94,7 @@ def delete_page(conn: sa.Connection, tenant: TenantId, site: SiteId, page: int) 
     versions = sa.select(c.id).where(of_page)
     conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(versions)))
     conn.execute(sa.delete(page_versions).where(of_page))
+    conn.execute(sa.delete(page_media).where(page_media.c.tenant_id == tenant, page_media.c.page_id == page))
     delete_unused_vectors(conn, tenant)
     last_run = sa.select(sa.func.max(runs.c.id)).where(runs.c.tenant_id == tenant, runs.c.site_id == site)
     values = {"tenant_id": tenant, "site_id": site, "url_id": page, "run_id": conn.scalar(last_run) or ""}
@@ -161,8 +162,14 @@ def _stored_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int
         sa.case((p.indexed.is_not(None), 1), else_=0).label("is_indexed"),
     )  # fmt: skip
     joined = pages.join(site_urls, of_url).outerjoin(version, current).outerjoin(latest, u.url == p.url)
-    query = query.select_from(joined).where(p.tenant_id == tenant, p.site_id == site, p.alias_of.is_(None))
+    query = query.select_from(joined).where(p.tenant_id == tenant, p.site_id == site, p.alias_of.is_(None), ~_is_media(tenant))
     return query if page is None else query.where(site_urls.c.id == page)
+
+
+def _is_media(tenant: TenantId) -> sa.ColumnElement[bool]:
+    """Whether a URL is a document that was downloaded as media: it is indexed like a page, but listed with the media."""
+    c = media_urls.c
+    return sa.exists().where(c.tenant_id == tenant, c.url_id == site_urls.c.id).correlate(site_urls)
 
 
 def _unread_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int | None) -> sa.Select[Any]:

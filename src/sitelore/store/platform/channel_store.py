@@ -13,7 +13,7 @@ from sitelore.model.platform.schedules import Planned, Schedule
 from sitelore.model.states import RunState
 from sitelore.model.uuid7 import new_uuid
 from sitelore.store.engine import Engine, Repository, read, read_long, write
-from sitelore.store.platform import brands, channel_pages, channels, crawl_jobs, schedules
+from sitelore.store.platform import brands, channel_pages, channels, crawl_jobs, media, schedules
 from sitelore.store.tenants import for_all_tenants
 
 
@@ -32,7 +32,6 @@ class SqlChannels(Repository):
     start_crawl = write(crawl_jobs.start_crawl)
     jobs = read_long(crawl_jobs.list_jobs)
     job = read(crawl_jobs.find_job)
-    set_media = write(crawl_jobs.set_media)
     followed_up = write(crawl_jobs.followed_up)
 
     pages = read_long(channel_pages.list_pages)
@@ -106,6 +105,7 @@ def _statistics(conn: sa.Connection, tenant: TenantId, channel: Channel) -> Chan
         pages_indexed=channel_pages.indexed_pages(conn, tenant, channel.site),
         crawls=total,
         crawls_failed=failed,
-        media=crawl_jobs.media_totals(conn, tenant, channel.id),
+        media=crawl_jobs.media_of_crawls(conn, tenant, channel.id),
+        stored_media=media.totals(conn, tenant, channel.site),
         last=next(iter(completed), None),
     )

@@ -13,23 +13,22 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Run
+from sitelore.model.frontier import MediaCounts, Run
 from sitelore.model.ids import RunId, TenantId
-from sitelore.model.platform.channels import CrawlConfig, CrawlJob, MediaCounts, NewCrawl, StartedCrawl, Trigger
+from sitelore.model.platform.channels import CrawlConfig, CrawlJob, NewCrawl, StartedCrawl, Trigger
 from sitelore.model.states import RunState
 from sitelore.store.platform.schema import channels, crawl_jobs
 from sitelore.store.rows import RUN_COLUMNS, encode, run_of, storable
-from sitelore.store.runs.counts import counts
+from sitelore.store.runs.counts import counts, media_counts
 from sitelore.store.runs.lifecycle import create_run, end_run
 from sitelore.store.runs.listing import create_once
-from sitelore.store.schema import runs, sites
+from sitelore.store.schema import run_counts, runs, sites
 
 _config_decoder = msgspec.json.Decoder(CrawlConfig)
-_media_decoder = msgspec.json.Decoder(MediaCounts)
 _c = crawl_jobs.c
 _IS_ACTIVE = sa.text("crawl_jobs.active = 1")  # spelled as in the partial index
 _NEEDS_FOLLOW_UP = sa.text("crawl_jobs.follow_up = 1")
-_JOB_COLUMNS = (_c.channel_id, _c.trigger_type, _c.triggered_by, _c.scheduled_for, _c.config, _c.media)
+_JOB_COLUMNS = (_c.channel_id, _c.trigger_type, _c.triggered_by, _c.scheduled_for, _c.config)
 _jobs = sa.select(*_JOB_COLUMNS, *RUN_COLUMNS).select_from(
     crawl_jobs.join(runs, sa.and_(runs.c.tenant_id == _c.tenant_id, runs.c.id == _c.run_id)).join(
         sites, sa.and_(sites.c.tenant_id == runs.c.tenant_id, sites.c.id == runs.c.site_id)
@@ -118,18 +117,13 @@ def find_job(conn: sa.Connection, tenant: TenantId, run: RunId) -> CrawlJob | No
     return None if row is None else _job_of(conn, tenant, row)
 
 
-def media_totals(conn: sa.Connection, tenant: TenantId, channel: str) -> MediaCounts:
+def media_of_crawls(conn: sa.Connection, tenant: TenantId, channel: str) -> MediaCounts:
     """The media figures of the channel, summed over its crawls."""
-    stored = conn.scalars(sa.select(_c.media).where(_c.tenant_id == tenant, _c.channel_id == channel, _c.media.is_not(None)))
-    parts = [_media_decoder.decode(text) for text in stored]
-    names = MediaCounts.__dataclass_fields__
-    return MediaCounts(**{name: sum(getattr(part, name) for part in parts) for name in names})
-
-
-def set_media(conn: sa.Connection, tenant: TenantId, run: RunId, media: MediaCounts) -> None:
-    """Replace the media figures of a crawl. Without effect on runs that are no crawls of a channel."""
-    change = sa.update(crawl_jobs).where(_c.tenant_id == tenant, _c.run_id == run)
-    conn.execute(change.values(media=encode(media).decode()))
+    n = run_counts.c
+    of_crawl = sa.and_(n.tenant_id == _c.tenant_id, n.run_id == _c.run_id)
+    query = sa.select(n.name, sa.func.sum(n.value)).select_from(crawl_jobs.join(run_counts, of_crawl))
+    query = query.where(_c.tenant_id == tenant, _c.channel_id == channel).group_by(n.name)
+    return media_counts({name: int(value) for name, value in conn.execute(query)})
 
 
 def jobs_to_follow_up(conn: sa.Connection, limit: int) -> list[tuple[TenantId, RunId]]:
@@ -144,7 +138,7 @@ def followed_up(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
 
 
 def _job_of(conn: sa.Connection, tenant: TenantId, row: Any) -> CrawlJob:
-    channel, trigger, by, scheduled_for, config, media, *run_columns = row
+    channel, trigger, by, scheduled_for, config, *run_columns = row
     run = run_of(run_columns)
     return CrawlJob(
         channel=channel,
@@ -154,5 +148,4 @@ def _job_of(conn: sa.Connection, tenant: TenantId, row: Any) -> CrawlJob:
         config=_config_decoder.decode(config),
         scheduled_for=scheduled_for,
         counts=counts(conn, tenant, run.id),
-        media=_media_decoder.decode(media) if media else MediaCounts(),
     )

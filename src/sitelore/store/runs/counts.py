@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import RowKind, RunCounts
+from sitelore.model.frontier import MediaCounts, RowKind, RunCounts
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.states import UrlState
 from sitelore.store.rows import is_page
@@ -24,6 +24,10 @@ from sitelore.store.statements import RUN, TENANT, Statement, add_statement, exe
 ERROR_CODE_CHARS = 60
 _OPEN = "QUEUED"
 """The name under which QUEUED and IN_PROGRESS rows are counted."""
+_MEDIA = "media"
+"""Numbers with this prefix are kept when rows are counted again; those with the next one are counted from media rows."""
+_MEDIA_ROWS = "media_rows"
+_FAILED = frozenset({"FAILED", "HTTP_TERMINAL", "NOT_FOUND", "FORBIDDEN"})
 
 COUNTED_COLUMNS = tuple(
     urls.c[name]
@@ -61,6 +65,10 @@ class Changes:
         for name, value in _contribution(row):
             self._counts[run, name] += times * value
 
+    def add_media(self, run: str, name: str, value: int) -> None:
+        """Add to a number of `MediaCounts` that the rows of the run do not tell."""
+        self._counts[run, f"{_MEDIA}:{name}"] += value
+
     def write(self, conn: sa.Connection, tenant: TenantId) -> None:
         """Add the changes to the stored statistics."""
         rows = [(tenant, *key, value) for key, value in sorted(self._counts.items()) if value]
@@ -68,9 +76,18 @@ class Changes:
 
 
 def _contribution(row: CountedRow, count: int = 1) -> list[tuple[str, int]]:
-    """What a row adds to the statistics, or several equal rows whose numbers are summed. Sitemaps count in `sitemaps` only."""
+    """What a row adds to the statistics, or several equal rows whose numbers are summed. Sitemaps and media
+    count on their own.
+    """
     if row.kind == RowKind.SITEMAP:
         return [("sitemaps", count)]
+    if row.kind == RowKind.MEDIA:
+        failed = count if row.state in _FAILED else 0
+        return [
+            (f"{_MEDIA_ROWS}:urls", count),
+            (f"{_MEDIA_ROWS}:bandwidth_bytes", row.body_bytes),
+            (f"{_MEDIA_ROWS}:failed", failed),
+        ]
     state = _OPEN if row.state == UrlState.IN_PROGRESS else row.state
     counts = [(f"state:{state}", count), ("fetched", row.fetches), ("body_bytes", row.body_bytes)]
     # A redirect alias repeats the reason and the error of its target; only the target is counted.
@@ -112,7 +129,8 @@ _grouped_rows = (
 
 def recount(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     """Count all rows of a run again. The caller has locked the run."""
-    conn.execute(sa.delete(run_counts).where(run_counts.c.tenant_id == tenant, run_counts.c.run_id == run))
+    of_run = sa.and_(run_counts.c.tenant_id == tenant, run_counts.c.run_id == run)
+    conn.execute(sa.delete(run_counts).where(of_run, run_counts.c.name.not_like(f"{_MEDIA}:%")))
     totals: Counter[str] = Counter()
     for group in conn.execute(_grouped_rows, {"tenant": tenant, "run": run}):
         kind, state, skip_reason, is_not_admitted, proof, error, changed, render_reason, _, count, *sums = group
@@ -149,7 +167,7 @@ _prefetch_unused = sa.select(runs.c.prefetch_unused).where(runs.c.tenant_id == T
 
 
 def counts(conn: sa.Connection, tenant: TenantId, run: RunId) -> RunCounts:
-    """Counts of a run by state, reason, error and proof. Sitemap rows count in `sitemaps` only."""
+    """Counts of a run by state, reason, error and proof. Sitemaps and media count in `sitemaps` and `media` only."""
     values: dict[str, Any] = {"tenant": tenant, "run": run}
     stored = {name: value for name, value in conn.execute(_counts, values) if value}
     in_progress = conn.scalar(_in_progress, values) or 0
@@ -174,7 +192,13 @@ def counts(conn: sa.Connection, tenant: TenantId, run: RunId) -> RunCounts:
         body_bytes=stored.get("body_bytes", 0),
         words=stored.get("words", 0),
         prefetch_unused=conn.scalar(_prefetch_unused, values) or 0,
+        media=media_counts(stored),
     )
+
+
+def media_counts(stored: Mapping[str, int]) -> MediaCounts:
+    """The media statistics among stored numbers."""
+    return MediaCounts(**_group(stored, _MEDIA), **_group(stored, _MEDIA_ROWS))
 
 
 def _group(stored: Mapping[str, int], group: str) -> dict[str, int]:

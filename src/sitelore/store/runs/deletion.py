@@ -91,6 +91,9 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     of_audits = sa.and_(audit_settings.c.tenant_id == tenant, audit_settings.c.site_id == site)
     conn.execute(sa.delete(audit_settings).where(of_audits))
     conn.execute(sa.delete(sites).where(this_site))
+    from sitelore.store.platform.media import delete_without_sites  # noqa: PLC0415 - not needed by a crawl
+
+    delete_without_sites(conn, tenant)
     return True
 
 

@@ -47,6 +47,12 @@ def finish_rows(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     not_visited = sa.update(urls).where(of_run, c.state.in_(["QUEUED", "IN_PROGRESS"]), c.seq.is_not(None))
     conn.execute(not_visited.values(skip_reason=SkipReason.CANCELLED.value, **skipped))
     _resolve_aliases(conn, tenant, run)
+    run_row = conn.execute(sa.select(runs.c.site_id, runs.c.media_admitted).where(runs.c.tenant_id == tenant, runs.c.id == run))
+    for site, media_admitted in run_row.all():
+        if media_admitted:
+            from sitelore.store.platform.media import link_redirects  # noqa: PLC0415 - few runs download media
+
+            link_redirects(conn, tenant, site, run)
     recount(conn, tenant, run)
 
 

@@ -1,0 +1,232 @@
+"""Proposals for the open findings of a site, as patches for a checkout or as HTML before and after.
+
+A patch is checked before it is written: its edits apply, its file is one that may be changed, and for plain HTML the rule is
+run again on the patched page. Nothing in the checkout is changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from sitelore.app.app import App
+from sitelore.app.audit.phase import AuditResult
+from sitelore.audit.catalogue import RULES, AuditConfig
+from sitelore.audit.fixes.checkout import CONFIGURATION, Checkout
+from sitelore.audit.fixes.html_fixes import TEMPLATE_RULES
+from sitelore.audit.fixes.proposals import FIXABLE, PageText, PatchSeries, Proposal, Refusal, propose, propose_html
+from sitelore.audit.fixes.source import FixContext, NoFix, apply_edits, changed_lines, kind_of, unified_diff
+from sitelore.audit.page import PageContent, audit_page
+from sitelore.audit.site import Site, TargetKind
+from sitelore.export.files import atomic_file
+from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
+from sitelore.extract.page import read
+from sitelore.model.audit import Finding, FindingRecord
+from sitelore.model.document import ReadOptions
+from sitelore.model.errors import UsageError
+from sitelore.model.frontier import RowKind, Source, UrlRow
+from sitelore.model.ids import RunId
+from sitelore.model.response import Response
+from sitelore.model.states import UrlState
+from sitelore.model.url import Url
+
+MAX_FILE_BYTES = 1_000_000
+MAX_FILES = 20_000
+MAX_CHANGED_LINES = 50
+"""Of a file, for one finding."""
+_SKIPPED_FOLDERS = frozenset({"node_modules", "vendor", "venv", "__pycache__"})
+_SUMMARY = "summary.md"
+_SAME_LANGUAGE = 0.9
+
+
+@dataclass(slots=True)
+class Fixes:
+    """The proposals for a site."""
+
+    proposals: list[Proposal] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    patches: dict[str, str] = field(default_factory=dict)
+    """Unified diffs by file name, one for each rule. They are applied in this order."""
+
+
+def read_checkout(folder: Path, start_path: str = "/") -> Checkout:
+    """The files of a checkout that fixes may read. Links, hidden folders and large files are left out."""
+    if not folder.is_dir():
+        raise UsageError(f"no folder {folder}")
+    files: dict[str, str] = {}
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        for name in sorted(names):
+            path = Path(parent, name)
+            relative = path.relative_to(folder).as_posix()
+            if (name in CONFIGURATION or kind_of(relative) is not None) and not path.is_symlink() and _is_small(path):
+                files[relative] = path.read_bytes().decode("utf-8", "surrogateescape")
+        if len(files) > MAX_FILES:
+            raise UsageError(f"{folder} has more than {MAX_FILES:,} source files; name the folder of the site's sources")
+    return Checkout(files, start_path)
+
+
+def _is_small(path: Path) -> bool:
+    return path.stat().st_size <= MAX_FILE_BYTES
+
+
+async def find_fixes(
+    app: App, result: AuditResult, records: Iterable[FindingRecord], checkout: Checkout | None, words: Mapping[str, str]
+) -> Fixes:
+    """Proposals for open findings of an audit, in a checkout or, without one, for the pages as they were received."""
+    fixes = Fixes()
+    pages = _Pages(app, result)
+    live = [str(page.url) for page in result.site.html_pages]
+    year, lang = datetime.fromtimestamp(app.clock(), UTC).year, _site_lang(result.site)
+    templates_done: set[str] = set()
+    for finding in (record.finding for record in records):
+        if finding.rule not in FIXABLE:
+            continue
+        context = FixContext(finding, Url.trusted(finding.url), year, _is_live(result.site), live, words, lang)
+        of_template = checkout is not None and checkout.is_generated and finding.rule in TEMPLATE_RULES
+        if of_template and finding.rule in templates_done:
+            continue
+        try:
+            if checkout is None:
+                fixes.proposals.append(propose_html(await pages.html(finding.url), context))
+                continue
+            proposal = propose(checkout, await pages.text(finding.url), context)
+            _check(proposal, checkout)
+            fixes.proposals.append(proposal)
+            if of_template:
+                templates_done.add(finding.rule)
+        except NoFix as reason:
+            fixes.refusals.append(Refusal(finding, str(reason)))
+    if checkout is not None:
+        fixes.patches = _patches(fixes, checkout)
+    return fixes
+
+
+def _site_lang(site: Site) -> str:
+    """The language that most pages declare; empty where they differ."""
+    langs = Counter(page.lang for page in site.html_pages if page.lang)
+    lang, count = next(iter(langs.most_common(1)), ("", 0))
+    return lang if count >= _SAME_LANGUAGE * langs.total() else ""
+
+
+def _is_live(site: Site) -> Callable[[str], bool]:
+    def is_live(url: str) -> bool:
+        return site.target(url).kind is TargetKind.PAGE
+
+    return is_live
+
+
+class _Pages:
+    """The stored text, links and HTML of pages."""
+
+    def __init__(self, app: App, result: AuditResult) -> None:
+        self._result = result
+        run = result.run
+        self._ledger, self._blobs = app.ledger.for_tenant(run.tenant), app.blobs.for_tenant(run.tenant)
+
+    async def text(self, url: str) -> PageText:
+        """The main text of a page, and the URLs that it links."""
+        row = await self._row(url)
+        if row is None or row.document is None:
+            return PageText("")
+        content = PageContent.of(msgspec.json.decode(await self._blobs.get(row.document)))
+        links = tuple(link.target for link in self._result.site.graph.outlinks(url))
+        return PageText(content.text, links)
+
+    async def html(self, url: str) -> str:
+        """The HTML of a page as it was received, redacted."""
+        row = await self._row(url)
+        if row is None or row.snapshot is None:
+            raise NoFix("no HTML of the page is stored")
+        return (await self._blobs.get(row.snapshot)).decode("utf-8", "replace")
+
+    async def _row(self, url: str) -> UrlRow | None:
+        return await self._ledger.row(self._result.run.id, Url.trusted(url))
+
+
+# Checks
+
+
+def _check(proposal: Proposal, checkout: Checkout) -> None:
+    """Refuse a proposal that changes too much, or after which the rule still fires on a page of plain HTML."""
+    before = checkout.files[proposal.path]
+    after = apply_edits(before, proposal.edits)
+    if changed_lines(before, after) > MAX_CHANGED_LINES:
+        raise NoFix("too many lines would change")
+    rule = RULES[proposal.finding.rule]
+    if rule.page_check is None or checkout.is_generated or kind_of(proposal.path) != "html":
+        return
+    if proposal.finding.key in {each.key for each in _findings(proposal.finding, after)}:
+        raise NoFix("the rule would still find it")
+
+
+def _findings(finding: Finding, html: str) -> Iterator[Finding]:
+    """What the rule of a finding finds in another HTML of its page."""
+    url, rule = Url.trusted(finding.url), RULES[finding.rule]
+    body = html.encode("utf-8", "surrogateescape")
+    reading = read(Response(url, 200, (("content-type", "text/html"),), body), ReadOptions(facts=True, keep_snapshot=False))
+    if reading.facts is None or reading.document is None:
+        return iter(())
+    row = UrlRow(
+        RunId(""), url, RowKind.PAGE, UrlState.VISITED, 0, Source.SEED, status_code=200, word_count=reading.word_count,
+        content_type="text/html",
+    )  # fmt: skip
+    # Documents are compressed like facts.
+    document = msgspec.json.decode(unpack_audit_facts(reading.document))
+    page = audit_page(row, None, decode_audit_facts(unpack_audit_facts(reading.facts)), document)
+    return rule.findings(rule.page_check(page, AuditConfig().limits(rule)) if rule.page_check else (), finding.url)
+
+
+# Patches
+
+
+def _patches(fixes: Fixes, checkout: Checkout) -> dict[str, str]:
+    """Patches by name, one for each rule, to be applied in the order of their names."""
+    by_rule: dict[str, list[Proposal]] = {}
+    for proposal in fixes.proposals:
+        by_rule.setdefault(proposal.finding.rule, []).append(proposal)
+    series = PatchSeries(checkout.files)
+    overlapping = [refusal for rule, own in by_rule.items() for refusal in series.add(rule, own)]
+    keys = {refusal.finding.key for refusal in overlapping}
+    fixes.proposals = [each for each in fixes.proposals if each.finding.key not in keys]
+    fixes.refusals += overlapping
+    return {
+        f"{number:02}-{rule}.patch": "".join(unified_diff(path, *texts) for path, texts in sorted(changed.items()))
+        for number, (rule, changed) in enumerate(series.changes, 1)
+        if changed
+    }
+
+
+def write_fixes(fixes: Fixes, folder: Path) -> list[str]:
+    """Write the patches and a summary. Gives their names."""
+    for name, patch in fixes.patches.items():
+        with atomic_file(folder / name) as sink:
+            sink.write(patch.encode("utf-8", "surrogateescape"))
+    with atomic_file(folder / _SUMMARY) as sink:
+        sink.write("\n".join(_summary(fixes)).encode("utf-8", "replace"))
+    return [*fixes.patches, _SUMMARY]
+
+
+def _summary(fixes: Fixes) -> Iterator[str]:
+    yield f"# Proposals\n\n{len(fixes.proposals)} proposals, {len(fixes.refusals)} findings without one.\n"
+    for proposal in fixes.proposals:
+        finding, rule = proposal.finding, RULES[proposal.finding.rule]
+        yield f"## {rule.title}\n\n- page: <{finding.url}>\n- rule: `{finding.rule}`"
+        if proposal.path:
+            yield f"- file: `{proposal.path}` ({proposal.mapping})"
+        yield f"\n```diff\n{_marked('-', proposal.before)}\n{_marked('+', proposal.after)}\n```\n"
+    if fixes.refusals:
+        yield "## Without a proposal\n"
+        for (rule_id, reason), count in Counter((each.finding.rule, each.reason) for each in fixes.refusals).most_common():
+            yield f"- `{rule_id}`: {reason} ({count})"
+        yield ""
+
+
+def _marked(sign: str, text: str) -> str:
+    return "\n".join(f"{sign}{line}" for line in text.splitlines())

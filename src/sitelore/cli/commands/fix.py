@@ -1,0 +1,114 @@
+"""`sitelore fix`: proposals that mend findings, as patches for a checkout or as HTML before and after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sitelore.app.wiring import build_app
+from sitelore.cli.commands.audit import find_audited_run, selected_rules
+from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, note, print_json, run_async, visible
+from sitelore.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from sitelore.app.audit.fixing import Fixes
+
+_EXAMPLES = 10
+
+
+def fix(
+    site: Annotated[
+        str | None, typer.Argument(metavar="SITE", help="A site as listed by `sitelore runs`.  [default: the only one]")
+    ] = None,
+    checkout: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The sources of the site. Without: HTML before and after.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the patches and their summary.")] = Path("fixes"),
+    rule: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this rule (or `canonical-*`).")] = None,
+    words: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="JSON with texts of a person by the key of the finding.")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="RUN", help="A run id, a prefix of one, or `latest`.  [default: the site's latest]")
+    ] = None,
+    as_json: AsJson = False,
+    data: Data = DATA,
+) -> int:
+    """Write patches that mend what an audit has found. The checkout itself is not changed."""
+    from sitelore.app.audit.fixing import write_fixes
+
+    fixes = run_async(_find(data, site, run, selected_rules(rule), checkout, _words(words)))
+    names = write_fixes(fixes, out)
+    if as_json:
+        print_json(_report(fixes, names))
+        return 0
+    console = data_console()
+    proposals, refusals = counted(len(fixes.proposals), "proposal"), counted(len(fixes.refusals), "finding")
+    console.print(f"{proposals}; {refusals} without one")
+    for proposal in fixes.proposals[:_EXAMPLES]:
+        where = f"{proposal.path} ({proposal.mapping})" if proposal.path else proposal.finding.url
+        console.print(f"  {proposal.finding.rule}  {visible(where)}", markup=False, soft_wrap=True)
+    if len(fixes.proposals) > _EXAMPLES:
+        console.print(f"  … and {len(fixes.proposals) - _EXAMPLES:,} more")
+    note(f"{counted(len(names) - 1, 'patch file')} and {names[-1]} written to {out}")
+    return 0
+
+
+async def _find(
+    data: Path,
+    site: str | None,
+    run: str | None,
+    rules: Collection[str],
+    checkout: Path | None,
+    words: Mapping[str, str],
+) -> Fixes:
+    from sitelore.app.audit.fixing import find_fixes, read_checkout
+    from sitelore.app.audit.phase import audit_run
+
+    async with build_app(data, writing=False) as app:
+        result = await audit_run(app, await find_audited_run(app, data, site, run), store=False)
+        start = result.site.start
+        base = start.url.path.rpartition("/")[0] + "/" if start is not None else "/"
+        sources = read_checkout(checkout, base) if checkout is not None else None
+        return await find_fixes(app, result, result.selected(rules), sources, words)
+
+
+def _words(path: Path | None) -> Mapping[str, str]:
+    if path is None:
+        return {}
+    try:
+        words = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"--words: cannot read {path}: {problem}") from problem
+    if not isinstance(words, dict) or not all(isinstance(each, str) for each in words.values()):
+        raise UsageError(
+            f'--words: {path} must be a JSON object of texts by the key of the finding, such as {{"0a1b…": "A mill"}}'
+        )
+    return words
+
+
+def _report(fixes: Fixes, names: list[str]) -> dict[str, object]:
+    return {
+        "proposals": [
+            {
+                "rule": each.finding.rule,
+                "url": each.finding.url,
+                "key": each.finding.key,
+                "file": each.path or None,
+                "mapping": each.mapping or None,
+                "before": each.before,
+                "after": each.after,
+            }
+            for each in fixes.proposals
+        ],
+        "refusals": [
+            {"rule": each.finding.rule, "url": each.finding.url, "key": each.finding.key, "reason": each.reason}
+            for each in fixes.refusals
+        ],
+        "files": names,
+    }

@@ -1,0 +1,152 @@
+"""Media of pages: what pages show, the files that were stored, what is known of their URLs, and lists with totals."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+from sitelore.model.ids import NO_TEXT, CleanText, SiteId
+from sitelore.model.settings import MediaType
+from sitelore.model.url import Url
+
+MAX_TEXT_CHARS = 10_000
+"""Characters of a document's text that are stored with it for display. The search index has all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMedia:
+    """One media URL on a page."""
+
+    url: Url
+    type: MediaType
+    alt: CleanText = NO_TEXT
+    """The alternative text of an image, or the title of a video or document."""
+    provider: str = ""
+    """`youtube` or `vimeo` for a video that is not downloaded."""
+    video_id: str = ""
+    """The id of the video at its provider."""
+    is_link: bool = False
+    """The page links to the file and does not embed it, so that nofollow applies."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaFile:
+    """A downloaded file: what is stored, and what was received."""
+
+    type: MediaType
+    content_hash: str
+    """SHA-256 of the file as received, in hex. A tenant stores equal files once."""
+    mime_type: str
+    extension: str
+    original_bytes: int
+    stored_bytes: int
+    """0: the file is not stored, because a secret is in it."""
+    width: int | None = None
+    height: int | None = None
+    text: CleanText = NO_TEXT
+    """The first characters of a document's text."""
+
+    @property
+    def key(self) -> str:
+        """Where the file is stored, below the directory of the tenant."""
+        return f"{self.type.lower()}s/{self.content_hash}.{self.extension}"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMedia:
+    """What an earlier visit stored about a media URL."""
+
+    media: int
+    type: MediaType
+    fetched_at: float
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MediaUpdate:
+    """What a visit stores about a media URL."""
+
+    file: MediaFile | None = None
+    """None: the server answered that the known file has not changed."""
+    etag: str | None = None
+    last_modified: str | None = None
+    is_known: bool = False
+    """The tenant had the content already, so no file was stored. If it is deleted meanwhile, nothing is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMedia:
+    """One image, video or document of a tenant."""
+
+    id: int
+    type: MediaType
+    content_hash: str
+    source_url: str
+    """The URL at which it was first found."""
+    file_name: str
+    mime_type: str
+    created_at: float
+    last_crawled_at: float
+    key: str = ""
+    """Where the file is stored, below the directory of the tenant; empty when it is not."""
+    stored_bytes: int = 0
+    original_bytes: int = 0
+    width: int | None = None
+    height: int | None = None
+    alt: CleanText = NO_TEXT
+    provider: str = ""
+    video_id: str = ""
+    text: CleanText = NO_TEXT
+    usage_count: int = 0
+    """Pages that show it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaUse:
+    """A page that shows a media file."""
+
+    page: int
+    """The id of the page's URL."""
+    url: Url
+    title: CleanText
+    position: int
+    alt: CleanText
+
+
+@dataclass(frozen=True, slots=True)
+class MediaListing:
+    """A page of the media of a site, or (None) of the tenant. `type` None: all; `page`: only those that this page shows."""
+
+    site: SiteId | None = None
+    type: MediaType | None = None
+    page: int | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MediaTotals:
+    """Numbers and sizes of the media of a site or tenant."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    """By `MediaType`."""
+    stored_bytes: int = 0
+    original_bytes: int = 0
+    uses: int = 0
+    """Places on pages that show any of them."""
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes that compression saves."""
+        return self.original_bytes - self.stored_bytes
+
+
+def video_hash(provider: str, video_id: str) -> str:
+    """The content hash of a video that is not downloaded."""
+    return hashlib.sha256(f"{provider}:{video_id}".encode()).hexdigest()
+
+
+def thumbnail_key(content_hash: str) -> str:
+    """Where the thumbnail of an image is cached, below the directory of the tenant."""
+    return f"thumbnails/{content_hash}.webp"

@@ -1,0 +1,76 @@
+"""The media of a tenant for the API: lists, files, thumbnails on demand, deletion."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from sitelore.crawl.media.image_pool import ImagePool
+from sitelore.model.ids import SiteId
+from sitelore.model.platform.media import StoredMedia, thumbnail_key
+from sitelore.model.settings import MediaType
+from sitelore.platform_ports import MediaFiles, MediaLibrary
+from sitelore.ports import Clock
+
+_ENDLESS = 4e9
+"""A time after every file: the row is deleted, so the file may go."""
+
+
+class Deletion(Enum):
+    """The result of a deletion."""
+
+    DONE = auto()
+    USED = auto()
+    """A page shows it."""
+    MISSING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class MediaService:
+    """The media of one tenant."""
+
+    library: MediaLibrary
+    files: MediaFiles
+    images: ImagePool
+    clock: Clock
+
+    async def file(self, media: StoredMedia) -> bytes | None:
+        """The stored file; None when there is none."""
+        try:
+            return await self.files.get(media.key) if media.key else None
+        except KeyError:
+            return None
+
+    async def thumbnail(self, media: StoredMedia) -> bytes | None:
+        """A small WebP of an image, made when it is first requested; None where it cannot be made."""
+        if media.type is not MediaType.IMAGE or not media.key:
+            return None
+        key = thumbnail_key(media.content_hash)
+        try:
+            return await self.files.get(key)
+        except KeyError:
+            pass
+        original = await self.file(media)
+        if original is None:
+            return None
+        small = await self.images.thumbnail(original, media.key.rpartition(".")[2])
+        if not small.data:
+            return None
+        await self.files.put(key, small.data)
+        return small.data
+
+    async def delete(self, media_id: int, site: SiteId) -> Deletion:
+        """Delete a file that no page shows, with its thumbnail."""
+        media = await self.library.find_media(media_id, site)
+        if media is None:
+            return Deletion.MISSING
+        deleted_at = time.time()
+        if not await self.library.delete_media(media_id):
+            is_left = await self.library.find_media(media_id, site) is not None
+            return Deletion.USED if is_left else Deletion.MISSING
+        keys = [key for key in (media.key, thumbnail_key(media.content_hash)) if key]
+        # A crawl that has found the file again meanwhile has put it again, after the row was deleted.
+        await asyncio.shield(self.files.delete(keys, deleted_at))
+        return Deletion.DONE

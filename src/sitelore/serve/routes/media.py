@@ -1,0 +1,131 @@
+"""Media routes of a channel: list, show, deliver and delete images, videos and documents."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from sitelore.model.platform.media import MediaListing, StoredMedia
+from sitelore.model.settings import MediaType
+from sitelore.platform.media import Deletion
+from sitelore.serve import problems
+from sitelore.serve.openapi import Responses, answers, problem_answers
+from sitelore.serve.platform.channels import ChannelRequest
+from sitelore.serve.platform.media_schemas import MediaDetail, MediaList, media_detail, media_list, media_on_page
+from sitelore.serve.problems import ApiProblem
+from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
+from sitelore.serve.routes.quick import JSON
+from sitelore.serve.run_service import encode
+
+router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl/media", tags=["media"])
+
+_READ = (problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND)
+_MAX_ID = 2**63 - 1
+_MAX_USES = 1_000
+_OCTETS, _WEBP = "application/octet-stream", "image/webp"
+_SHOWN = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/avif", "video/mp4", "video/webm", "video/ogg"})
+"""Types that a browser may show in place. Everything else is offered for download, SVG too: opened as a page it could run."""
+_SAFE = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-site",
+    "Referrer-Policy": "no-referrer",
+}
+MediaId = Annotated[str, Path(description="The id of an image, video or document.")]
+
+
+@router.get("", response_class=Response, summary="The media", responses=answers(MediaList, *_READ))
+async def list_media(
+    target: Readable,
+    kind: Annotated[MediaType | None, Query(alias="mediaType", description="Only media of this type.")] = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """Images, videos and documents of the channel's pages, oldest first."""
+    listing = MediaListing(target.channel.site, kind, limit=limit, offset=offset)
+    media, total = await target.media.library.list_media(listing)
+    views = [media_on_page(target.channel.id, each, target.media.files.prefix) for each in media]
+    return Response(encode(media_list(views, total, limit, offset)), media_type=JSON)
+
+
+@router.get(
+    "/{web_media_id}",
+    response_class=Response,
+    summary="A file",
+    responses=answers(MediaDetail, *_READ, problems.MEDIA_NOT_FOUND),
+)
+async def show_media(web_media_id: MediaId, target: Readable) -> Response:
+    """An image, video or document, and the pages of the channel that show it."""
+    media = await _media(web_media_id, target)
+    uses = await target.media.library.uses_of(media.id, target.channel.site, _MAX_USES)
+    return Response(encode(media_detail(target.channel.id, media, uses, target.media.files.prefix)), media_type=JSON)
+
+
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_FILE: Responses = {
+    200: {"description": "The file.", "content": dict.fromkeys((_OCTETS, *sorted(_SHOWN), "application/pdf"), _BINARY)},
+    **problem_answers(*_READ, problems.MEDIA_NOT_FOUND),
+}
+_THUMBNAIL: Responses = {
+    200: {"description": "The thumbnail.", "content": {_WEBP: _BINARY}},
+    **problem_answers(*_READ, problems.MEDIA_NOT_FOUND),
+}
+
+
+@router.get("/{web_media_id}/file", response_class=Response, summary="The content of a file", responses=_FILE)
+async def deliver_file(web_media_id: MediaId, target: Readable) -> Response:
+    """The file as it is stored. Browsers may show images and videos; they save everything else."""
+    media = await _media(web_media_id, target)
+    data = await target.media.file(media)
+    if data is None:
+        raise ApiProblem(problems.MEDIA_NOT_FOUND, "no file is stored")
+    is_shown = media.mime_type in _SHOWN
+    name = quote(media.file_name, safe="")
+    headers = {**_SAFE, "Content-Disposition": f"{'inline' if is_shown else 'attachment'}; filename*=UTF-8''{name}"}
+    is_pdf = media.mime_type == "application/pdf"
+    return Response(data, headers=headers, media_type=media.mime_type if is_shown or is_pdf else _OCTETS)
+
+
+@router.get("/{web_media_id}/thumbnail", response_class=Response, summary="A thumbnail", responses=_THUMBNAIL)
+async def deliver_thumbnail(web_media_id: MediaId, target: Readable) -> Response:
+    """An image, at most 320 pixels wide, as WebP. It is made when it is first requested."""
+    data = await target.media.thumbnail(await _media(web_media_id, target))
+    if data is None:
+        raise ApiProblem(problems.MEDIA_NOT_FOUND, "there is no thumbnail")
+    return Response(data, headers={**_SAFE, "Content-Disposition": "inline"}, media_type=_WEBP)
+
+
+@router.delete(
+    "/{web_media_id}",
+    status_code=204,
+    response_class=Response,
+    summary="Delete a file",
+    responses={
+        **problem_answers(*_READ, problems.MEDIA_NOT_FOUND, problems.MEDIA_USED),
+        204: {"description": "It is deleted."},
+    },
+)
+async def delete_media(web_media_id: MediaId, target: Manageable) -> Response:
+    """Delete an image, video or document that no page shows. A later crawl stores it again where a page shows it."""
+    media = await _media(web_media_id, target)
+    result = await target.media.delete(media.id, target.channel.site)
+    if result is Deletion.USED:
+        raise ApiProblem(problems.MEDIA_USED, f"{media.usage_count} pages show it; delete those first")
+    if result is Deletion.MISSING:
+        raise _no_media()
+    return Response(status_code=204)
+
+
+async def _media(media_id: str, target: ChannelRequest) -> StoredMedia:
+    is_id = media_id.isascii() and media_id.isdecimal() and len(media_id) < 20 and int(media_id) <= _MAX_ID
+    media = await target.media.library.find_media(int(media_id), target.channel.site) if is_id else None
+    if media is None:
+        raise _no_media()
+    return media
+
+
+def _no_media() -> ApiProblem:
+    return ApiProblem(problems.MEDIA_NOT_FOUND, "the channel has no such file")

@@ -1,0 +1,114 @@
+"""`ports.MediaFiles` in a directory of one process.
+
+A file is written under a temporary name and renamed, so that a file with its own name is always whole. All calls that change
+files run in one thread, so that no put comes between the check and the removal of a file that is deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from sitelore.model.errors import DiskFull, StorageError
+from sitelore.model.ids import DEFAULT_TENANT, TenantId
+from sitelore.store.blobs.media_keys import is_media_key, tenant_prefix
+
+T = TypeVar("T")
+
+
+class DirectoryMediaFiles:
+    """Media files of one tenant below a directory, which is created with the first file."""
+
+    def __init__(self, root: Path, tenant: TenantId = DEFAULT_TENANT, thread: ThreadPoolExecutor | None = None) -> None:
+        self.prefix = tenant_prefix(tenant)
+        self._root = root
+        self._folder = root / self.prefix
+        self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="sitelore-media")
+
+    def for_tenant(self, tenant: TenantId) -> DirectoryMediaFiles:
+        """The files of another tenant in the same directory."""
+        return DirectoryMediaFiles(self._root, tenant, self._thread)
+
+    async def put(self, key: str, data: bytes) -> None:
+        """Store a file. One that exists gets a new time, so that it is not deleted as unused."""
+        await self._call(partial(_put, self._path(key), data))
+
+    async def get(self, key: str) -> bytes:
+        """The bytes of a file; KeyError when there is none."""
+        if not is_media_key(key):  # a path outside of the directory must not be tried
+            raise KeyError(key)
+        try:
+            return await asyncio.to_thread(self._path(key).read_bytes)
+        except FileNotFoundError:
+            raise KeyError(key) from None
+        except OSError as error:
+            raise StorageError(f"The media file {self._path(key)} cannot be read: {error.strerror}.") from error
+
+    async def keys(self, stored_before: float) -> AsyncIterator[str]:
+        """The keys of all files that were last put before this time."""
+        for key in await self._call(partial(_keys, self._folder, stored_before)):
+            yield key
+
+    async def deleted_keys(self, deleted_before: float) -> AsyncIterator[str]:  # noqa: ARG002
+        """Nothing: one process writes to this directory, so a file is deleted at once."""
+        for key in list[str]():
+            yield key
+
+    async def delete(self, keys: Sequence[str], stored_before: float) -> int:
+        """Delete files, except those that were put again since this time."""
+        return await self._call(partial(_delete, [self._path(key) for key in keys], stored_before))
+
+    async def purge(self, keys: Sequence[str], deleted_before: float) -> int:  # noqa: ARG002
+        """Do nothing: deleted files are gone."""
+        return 0
+
+    async def restore(self, keys: Sequence[str]) -> None:
+        """Do nothing: a deleted file cannot be restored."""
+
+    async def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(cancel_futures=True)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / key
+
+    async def _call(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except OSError as error:
+            raise DiskFull(f"Media files cannot be written to {self._root}: {error.strerror}.") from error
+
+
+def _put(path: Path, data: bytes) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if path.stat().st_size == len(data):
+            os.utime(path)
+            return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_bytes(data)
+    temporary.replace(path)
+
+
+def _keys(folder: Path, stored_before: float) -> list[str]:
+    keys: list[str] = []
+    for area in folder.iterdir() if folder.is_dir() else ():
+        with os.scandir(area) as entries:
+            keys += [f"{area.name}/{entry.name}" for entry in entries if entry.stat().st_mtime < stored_before]
+    return keys
+
+
+def _delete(paths: Sequence[Path], stored_before: float) -> int:
+    deleted = 0
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime < stored_before:
+                path.unlink()
+                deleted += 1
+    return deleted

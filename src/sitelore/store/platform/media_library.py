@@ -1,0 +1,36 @@
+"""The media of one tenant (`ports.MediaLibrary`), in SQLite or Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from sitelore.model.ids import TenantId
+from sitelore.model.platform.media import thumbnail_key
+from sitelore.store.engine import Repository, read, read_long, write
+from sitelore.store.platform import media
+
+
+class SqlMediaLibrary(Repository):
+    """Each method runs one function of `store/platform/media.py` in one transaction."""
+
+    find_content = read(media.find_content)
+    list_media = read_long(media.list_media)
+    find_media = read_long(media.find_media)
+    uses_of = read_long(media.uses_of)
+    totals = read_long(media.totals)
+    page_ids = read_long(media.page_ids)
+    delete_media = write(media.delete_media)
+    delete_unused = write(media.delete_unused)
+    forget_pages = write(media.forget_pages)
+
+    def for_tenant(self, tenant: TenantId) -> SqlMediaLibrary:
+        """The media of another tenant in the same database."""
+        return self if tenant == self._tenant else SqlMediaLibrary(self._engine, tenant)
+
+    async def references(self) -> AsyncIterator[set[str]]:
+        """All keys of files that rows of the tenant refer to, thumbnails included, in parts."""
+        after: int | None = 0
+        while after is not None:
+            part = await self._read_long(media.references_after, after)
+            yield {key for _, content, key in part if key for key in (key, thumbnail_key(content))}
+            after = part[-1][0] if len(part) == media.MEDIA_PER_READ else None
