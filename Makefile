@@ -19,8 +19,9 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test quick browser check format lint types lock ui openapi bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory bench-long \
-	bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-questions bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
+.PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory \
+	bench-long bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-questions \
+	bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean soak-webhooks bench-media ui openapi
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -133,6 +134,9 @@ bench-slow-connections: $(DEV_STAMP)  ## latency, progress of a crawl and log si
 bench-render: $(DEV_STAMP)  ## rendering: throughput, memory, a killed browser, a page of 2 MB
 	$(PY) -m bench.render $(ARGS)
 
+bench-media: $(DEV_STAMP)  ## images compressed a second, and their CPU compared with bare libvips
+	$(PY) -m bench.media $(ARGS)
+
 bench-search: $(DEV_STAMP)  ## search quality (nDCG@10), and with ARGS="--size 100000" latency
 	$(PY) -m bench.search $(ARGS)
 
@@ -168,6 +172,9 @@ soak-kill: $(DEV_STAMP)  ## kill a crawl of 3,000 pages 20 times and compare wit
 
 soak-scaled: $(DEV_STAMP)  ## kill and suspend workers, restart servers, skew clocks on 3,000 pages; compare with an undisturbed crawl
 	$(PY) -m bench.faults $(ARGS)
+
+soak-webhooks: $(DEV_STAMP)  ## 10,000 webhooks to a receiver that fails half of the time, while the sender is killed 20 times
+	$(PY) -m bench.webhooks $(ARGS)
 
 mutants: $(DEV_STAMP)  ## seed faults into a copy of the source and check that tests notice them, 95 % at least [ARGS="--only NAME"]
 	$(PY) -m scripts.mutants $(ARGS)

@@ -10,8 +10,8 @@ instead of crawling again. --hybrid makes embeddings first and asks every questi
     hit@1, hit@5   the first result, or one of the first five, is on a page that answers
     place@5        one of the first five leads within 3,000 characters of text of such an anchor
     citations      share of all results whose citation stands on the page: a text fragment occurs there as a browser searches
-                   it, and an anchor exists and the passage follows it. The page is read again here, by the standard library
-                   alone.
+                   it, after the anchor if there is one, and an anchor exists. The page is read again here, by the standard
+                   library alone.
 
 Exits 1 when a figure is below its limit.
 """
@@ -165,8 +165,8 @@ class PageText(HTMLParser):
     def find(self, phrase: str, start: int = 0) -> int:
         """The offset of a phrase: whole words in one block. -1 where it does not occur."""
         words = r"\s".join(map(re.escape, phrase.split()))
-        found = re.compile(rf"(?<!\w)(?:{words})(?!\w)" if words else r"(?!)", re.IGNORECASE).search(self.text, start)
-        return found.start() if found is not None and "\n" not in found[0] else -1
+        match = re.compile(rf"(?<!\w)(?:{words})(?!\w)" if words else r"(?!)", re.IGNORECASE).search(self.text, start)
+        return match.start() if match is not None and "\n" not in match[0] else -1
 
 
 @dataclass(frozen=True, slots=True)

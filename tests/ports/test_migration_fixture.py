@@ -35,7 +35,8 @@ from sitelore.serve.context import ApiSettings, AppContext, context_of
 ROOT = Path(__file__).parents[2]
 SCHEMA = "0006"
 KILLS = 5
-NEW_SETTINGS = {"accept_language": "", "audit_facts": False, "audit": False}
+NO_MEDIA = {"types": [], "file_bytes": 16 * 2**20, "video_bytes": 50 * 2**20, "per_page": 200, "per_run": 20_000}
+NEW_SETTINGS = {"accept_language": "", "audit_facts": False, "audit": False, "media": NO_MEDIA}
 """Settings of runs that did not exist when the data was stored, with their defaults."""
 
 

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.model.platform.channels import Channel
     from sitelore.platform.media import MediaService
     from sitelore.platform.schedules import Scheduler
     from sitelore.platform.webhooks import WebhookService
@@ -176,6 +177,12 @@ class App:
     async def notify_workers(self, run: RunId) -> None:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
+
+    async def delete_channel(self, channel: Channel) -> None:
+        """Cancel the crawl of a channel and delete everything of its site."""
+        from sitelore.app.deletion import delete_channel  # noqa: PLC0415 not needed by a crawl
+
+        await delete_channel(self, channel)
 
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Cancel the runs of a tenant and delete everything of it."""

@@ -1,8 +1,8 @@
 """A process that indexes pages while another one crawls: `python -m sitelore.app.index_process --data DIR`.
 
-`crawl` starts it beside itself, so that chunking and indexing take no time of the crawl's event loop. It runs at a low
-priority, commits after every batch, and ends when its standard input is closed: after the last page was indexed, or, once its
-parent has died, after the present batch.
+`crawl` starts it beside itself, so that chunking takes no time of the crawl's event loop. It runs at a low priority,
+commits after every batch, and ends when its standard input is closed: after the last page was indexed, or, once its parent has
+died, after the present batch.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ _NO_BLOB = BlobKey("0" * 64)
 _FRESH_S = 1.0
 _EMBED_RETRY_DELAY_S = 60.0
 _UNREADABLE_RETRY_DELAY_S = 60.0
-_MAX_PAGES_PER_QUERY = 200
+MAX_PAGES_PER_QUERY = 200
 """Pages that a query indexes first; more than this is left to the server or `sitelore reindex`."""
 
 Watch = Callable[[IndexProgress], None]
@@ -221,8 +221,7 @@ def _index_all(
     policy: _ChunkPolicy,
     before: _ChunkPolicy | None,
 ) -> tuple[list[IndexedPage], list[PageToIndex]]:
-    """Chunk the pages whose document was read; the others keep their chunks and wait. Also the pages whose chunks stay as they
-    are.
+    """Chunk the pages whose document was read; the others keep their chunks and wait. Also gives pages whose chunks stay.
 
     `before`: the policy by which the present chunks were made, if this process made them.
     """
@@ -360,7 +359,7 @@ class SearchService:
         """Search an index that includes every run that has ended; without `update`, the index as it is."""
         for stats in await self.sites(query.sites) if update else ():
             if time.monotonic() - self._refreshed_at.get(stats.site, -_FRESH_S) >= _FRESH_S:
-                await self.refresh(stats, max_pages=_MAX_PAGES_PER_QUERY)
+                await self.refresh(stats, max_pages=MAX_PAGES_PER_QUERY)
         return await self._searcher.search(query)
 
     async def sites(self, names: tuple[str, ...] = ()) -> list[SiteIndexStats]:

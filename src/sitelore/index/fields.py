@@ -1,7 +1,7 @@
 """Weighs the words of a chunk by the field they are in: title, headings, definition terms, text (BM25F).
 
-A word counts as often as its field weighs, so that a match in a title is worth several mentions; the length of a chunk stays
-that of its text.
+A word counts as often as its field weighs, so that a match in a title is worth several mentions. The length of a chunk is that
+without weights.
 """
 
 from __future__ import annotations

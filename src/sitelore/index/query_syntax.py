@@ -32,10 +32,10 @@ class ParsedQuery:
 def parse_query(query: SearchQuery) -> ParsedQuery:
     """Read the operators in the text of a query. A filter adds to those of the query."""
     text = query.text
-    for found in list(_FILTER.finditer(text))[:MAX_OPERATORS]:
-        filtered = _with_filter(query, found[1].lower(), found[2] or found[3])
+    for match in list(_FILTER.finditer(text))[:MAX_OPERATORS]:
+        filtered = _with_filter(query, match[1].lower(), match[2] or match[3])
         if filtered is not None:
-            query, text = filtered, text.replace(found[0], " ", 1)
+            query, text = filtered, text.replace(match[0], " ", 1)
     phrases = tuple(_PHRASE.findall(text)[:MAX_OPERATORS])
     prefixes = tuple(_PREFIX.findall(text)[:MAX_OPERATORS])
     text = _PREFIX.sub(" ", _PHRASE.sub(r" \1 ", text))

@@ -60,6 +60,9 @@ ENOUGH_VECTORS = 0.9
 MIN_UNKNOWN_WORDS = 3
 """Words of a query that is answered by meaning alone when none of them is on any page."""
 MAX_PREFIX_TERMS = 50
+MAX_NEIGHBOURS = 3
+MAX_PAGE_CHUNKS = 2_000
+"""Chunks of a page that are searched for the neighbours of one."""
 MAX_KNOWN_TERMS = 20_000
 """Terms that a misspelt word is compared with: those with its first letter."""
 
@@ -186,7 +189,7 @@ class Searcher:
             if not (term := nearest_term(names[0], near.items())):
                 return ""
             corrected = corrected.replace(word, await self._written_form(prepared, term))
-        return corrected if corrected != prepared.query.text else ""
+        return corrected.strip() if corrected != prepared.query.text else ""
 
     async def _written_form(self, prepared: _PreparedQuery, term: str) -> str:
         """A word of a page that has this term: terms are stems."""
@@ -270,12 +273,26 @@ class Searcher:
         ideal = best_possible(prepared.terms, terms, prepared.corpus.statistics)
         unit = min(1.0, strength(ranked, ideal)) / top if top > 0 else 0.0
         hits = [_hit(replace(candidate, score=unit * candidate.score), weights) for candidate in candidates[: query.limit]]
+        if query.max_tokens is not None:
+            hits = _within_budget(hits, query.max_tokens)
+        if query.neighbours:
+            hits = [replace(hit, neighbours=await self._neighbours(prepared, hit, query.neighbours)) for hit in hits]
         if query.explain:
             hits = [
                 replace(hit, explanation=_explanation(prepared, terms, candidate))
                 for hit, candidate in zip(hits, candidates, strict=False)
             ]
         return tuple(hits)
+
+    async def _neighbours(self, prepared: _PreparedQuery, hit: Hit, count: int) -> tuple[ChunkRecord, ...]:
+        """The chunks before and after a hit on its page, in order."""
+        corpus = prepared.corpus
+        index = next(at for at, site in enumerate(corpus.sites) if site.site == hit.chunk.site)
+        rows, _ = corpus.rows(index, np.array([hit.chunk.number], np.uint32))
+        of_page = np.flatnonzero(corpus.pages == corpus.pages[rows[0]])[:MAX_PAGE_CHUNKS] if len(rows) else rows
+        records = sorted((await self._records(corpus, of_page)).values(), key=lambda record: record.start)
+        at = next((at for at, record in enumerate(records) if record.number == hit.chunk.number), 0)
+        return tuple(records[max(0, at - count) : at] + records[at + 1 : at + 1 + count])
 
     async def _load(self, prepared: _PreparedQuery, ranked: Ranked, count: int) -> list[_LoadedCandidate]:
         """The first `count` candidates that may be shown, and contain the phrases of the query."""
@@ -312,7 +329,19 @@ def _bounded(query: SearchQuery) -> SearchQuery:
         text=query.text[:MAX_QUERY_CHARS],
         limit=min(MAX_LIMIT, max(1, query.limit)),
         per_page=max(1, query.per_page),
+        neighbours=min(MAX_NEIGHBOURS, max(0, query.neighbours)),
     )
+
+
+def _within_budget(hits: list[Hit], max_tokens: int) -> list[Hit]:
+    """The first hits whose texts have no more tokens than this together; the first one is always among them."""
+    total, within = 0, list[Hit]()
+    for hit in hits:
+        total += hit.chunk.tokens
+        if within and total > max_tokens:
+            break
+        within.append(hit)
+    return within
 
 
 def _with_all_words(prepared: _PreparedQuery, terms: list[ScoredTerm], allowed: Mask | None) -> Mask:
@@ -321,11 +350,11 @@ def _with_all_words(prepared: _PreparedQuery, terms: list[ScoredTerm], allowed: 
     mask = np.ones(len(prepared.corpus), np.bool_) if allowed is None else allowed.copy()
     for phrase in prepared.phrases:
         for term in query_terms(phrase, prepared.langs):
-            found = np.zeros(len(mask), np.bool_)
+            containing = np.zeros(len(mask), np.bool_)
             for name in term.terms:
                 if name in scored:
-                    found[scored[name].postings.rows] = True
-            mask &= found
+                    containing[scored[name].postings.rows] = True
+            mask &= containing
     return mask
 
 

@@ -235,6 +235,10 @@ class SearchQuery:
     per_page: int = 2
     """The maximum number of hits from one page."""
     mode: SearchMode = SearchMode.HYBRID
+    max_tokens: int | None = None
+    """The number of tokens that the texts of all hits may have together; the first hit is always given."""
+    neighbours: int = 0
+    """How many chunks before and after each hit are given with it."""
     explain: bool = False
     """Whether hits say how their score came about."""
     flagged: bool = True
@@ -283,8 +287,10 @@ class Hit:
     """The page's own anchor nearest above the part that answers."""
     is_at_anchor: bool = False
     """Whether that part begins at the anchor, so that no text fragment is needed."""
+    neighbours: tuple[ChunkRecord, ...] = ()
+    """The chunks before and after it on its page, in order, where the query has `neighbours`."""
     explanation: Explanation | None = None
-    """Where the query asked for it."""
+    """Where the query has `explain`."""
 
     @property
     def citation(self) -> str:

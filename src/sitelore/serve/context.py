@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
+from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.platform.authentication import Authenticator
@@ -48,6 +49,8 @@ class AppContext:
     directory: AccountDirectory
     """Users, tokens and audit logs of all tenants."""
     rate_limiter: RateLimiter
+    delete_channel: Callable[[Channel], Awaitable[None]]
+    """Cancels the crawl of a channel and deletes everything of its site."""
     delete_tenant: Callable[[Tenant], Awaitable[None]]
     """Cancels the runs of a tenant and deletes everything of it."""
     open_webhooks: Callable[[], WebhookService]
@@ -86,8 +89,8 @@ def context_of(app: App) -> AppContext:
     """The parts of an application."""
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
-        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant,
-        app.webhooks.service, app.media_service, app.redaction,
+        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
+        app.delete_tenant, app.webhooks.service, app.media_service, app.redaction,
     )  # fmt: skip
 
 
@@ -104,6 +107,8 @@ class ApiSettings:
     rate_limits: RateLimits = field(default_factory=lambda: parse_rate_limits("", ""))
     allow_private: tuple[str, ...] = ()
     """Private addresses that crawls may reach. A request cannot extend it."""
+    secrets_keys: tuple[str, ...] = field(default=(), repr=False)
+    """Keys that encrypt the secrets of channels."""
     own_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
     """Host headers that a server without tokens accepts."""
     heartbeat_s: float = 15.0
@@ -127,6 +132,7 @@ def api_settings(operator: OperatorSettings) -> ApiSettings:
         rate_limits=parse_rate_limits(operator.rate_limits, "SITELORE_RATE_LIMITS"),
         open_signup=operator.open_signup,
         allow_private=operator.allow_private,
+        secrets_keys=operator.secrets_keys,
     )
 
 

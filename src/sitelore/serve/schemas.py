@@ -614,6 +614,30 @@ class FlagView(msgspec.Struct, frozen=True):
     evidence: str
 
 
+class NeighbourView(msgspec.Struct, frozen=True):
+    """A chunk before or after a result on its page."""
+
+    text: str
+    start: int
+
+
+class ScoredWord(msgspec.Struct, frozen=True):
+    """What a word of the query contributed to a score, and the fields it is in."""
+
+    term: str
+    score: float
+    chunks: int
+    fields: list[str]
+
+
+class ScoreExplanation(msgspec.Struct, frozen=True):
+    """How the score of a result came about."""
+
+    words: list[ScoredWord]
+    adjacent: float
+    weight: float
+
+
 class HitView(msgspec.Struct, frozen=True):
     """One search result with its location on the page."""
 
@@ -640,6 +664,8 @@ class HitView(msgspec.Struct, frozen=True):
     fetched_at: str | None
     presence: str
     flags: list[FlagView]
+    neighbours: list[NeighbourView] | msgspec.UnsetType = msgspec.UNSET
+    explanation: ScoreExplanation | msgspec.UnsetType = msgspec.UNSET
 
 
 class SearchResults(msgspec.Struct, frozen=True):
@@ -649,6 +675,7 @@ class SearchResults(msgspec.Struct, frozen=True):
     mode: str
     chunks: int
     embedded: int
+    suggestion: str
     hits: list[HitView]
 
 

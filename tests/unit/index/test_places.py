@@ -102,5 +102,5 @@ def test_most_of_a_table_of_contents_is_labels_of_links() -> None:
     ],
 )
 def test_a_text_fragment_is_on_the_page(text: str, page_text: str, fragment: str) -> None:
-    found = text_fragment(text, 0, len(text), page_text)
-    assert found.startswith(fragment) if fragment.startswith(":") or not fragment else fragment in found
+    directive = text_fragment(text, 0, len(text), page_text)
+    assert directive.startswith(fragment) if fragment.startswith(":") or not fragment else fragment in directive

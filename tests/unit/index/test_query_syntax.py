@@ -46,7 +46,7 @@ def test_operators_are_read_and_words_stay_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("locked", {"/docs/locks", "/docs/waits"}),
         ('"tables are locked"', {"/docs/waits"}),
@@ -58,8 +58,8 @@ def test_operators_are_read_and_words_stay_words() -> None:
         ("locked site:other.example", set()),
     ],
 )
-async def test_operators_filter_results(store: SearchStore, text: str, found: set[str]) -> None:
-    assert paths(await search(store, text)) == found
+async def test_operators_filter_results(store: SearchStore, text: str, expected: set[str]) -> None:
+    assert paths(await search(store, text)) == expected
 
 
 async def test_a_misspelt_word_gets_a_suggestion_and_no_results(store: SearchStore) -> None:

@@ -50,6 +50,8 @@ def serve(
     require_extra("search", "the HTTP API")
     operator = operator_settings()
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
+    if operator.secrets_keys:
+        require_extra("secrets", "SITELORE_SECRETS_KEY")
     check_access(operator.access)
     settings = api_settings(operator)
     listening = listening_socket(host, port, with_tokens=needs_token(operator, host, data))

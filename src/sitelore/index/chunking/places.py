@@ -1,5 +1,4 @@
-"""Finds the places of a page that have a name: headings, and terms of definition lists (signatures of functions, options,
-settings).
+"""Finds the places of a page that have a name: headings, and terms of definitions (signatures of functions, options, settings).
 
 `extract` writes a definition as a list item whose first paragraph is the term and whose second one is indented below it. A
 place gets the page's own anchor where the text of the anchor's element begins as the line does.
@@ -14,7 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sitelore.index.plain_text import plain_text
-from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent
+from sitelore.model.ids import CleanText, piece_of
+from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent, parse_blocks
 
 _MAX_TERM_CHARS = 240
 _MAX_TERM_LINES = 12
@@ -60,9 +60,29 @@ def definition_terms(text: str, blocks: Sequence[MarkdownBlock]) -> Iterator[Mar
 
 
 def definitions(text: str, blocks: Sequence[MarkdownBlock]) -> list[tuple[int, str]]:
-    """What a text defines, with offsets: terms of definition lists; code or bold text that opens a list item or table row."""
+    """What a text defines, with offsets: terms of definitions, and code or bold text that opens a list item or table row."""
     terms = [(line.start, text[line.start : line.end]) for line in definition_terms(text, blocks)]
     return sorted(terms + [(opening.start(), opening[1]) for opening in _OPENING_TERM.finditer(text)])
+
+
+def section_of(text: CleanText, anchors: Iterable[tuple[str, str]], name: str) -> CleanText | None:
+    """The section with this heading or anchor, with its subsections; None where there is none. A term has its definition."""
+    blocks = parse_blocks(text)
+    places = named_places(text, blocks, anchors)
+    wanted, anchor = _key(name), name.removeprefix("#").partition(":~:")[0]
+    first = next((place for place in places if place.anchor == anchor), None) or next(
+        (place for place in places if wanted and _key(plain_text(text[place.start : place.end])) == wanted), None
+    )
+    if first is None:
+        return None
+    levels = {block.start: block.level for block in blocks if block.kind is BlockKind.HEADING}
+    level = levels.get(first.start, 0)
+    ends = (
+        place.start
+        for place in places
+        if place.start > first.start and (first.is_term or (not place.is_term and levels.get(place.start, 0) <= level))
+    )
+    return piece_of(text, first.start, next(ends, len(text)))
 
 
 def _named_lines(text: str, blocks: Sequence[MarkdownBlock]) -> list[tuple[MarkdownLine, bool]]:

@@ -100,16 +100,16 @@ def without_ranges(text: str, ranges: list[Range]) -> tuple[str, SourceMap]:
 
 def _in_range(text: str, start: int, end: int, depth: int) -> Iterator[Range]:
     while (mark := _MAY_BE_LINK.search(text, start, end)) is not None:
-        found = _LINK.match(text, mark.start(), end)
-        if found is None:
+        link = _LINK.match(text, mark.start(), end)
+        if link is None:
             start = mark.end()
             continue
-        if found["open"] is not None:
-            first, last = found.span("label")
-            yield found.start(), first
+        if link["open"] is not None:
+            first, last = link.span("label")
+            yield link.start(), first
             if depth < _MAX_NESTING:
                 yield from _in_range(text, first, last, depth + 1)
-            yield last, found.end()
-        elif text[found.start()] == "[":
-            yield found.span()
-        start = max(found.end(), mark.end())
+            yield last, link.end()
+        elif text[link.start()] == "[":
+            yield link.span()
+        start = max(link.end(), mark.end())

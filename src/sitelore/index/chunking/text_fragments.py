@@ -1,8 +1,7 @@
 """Writes text fragments, the part of a URL that makes a browser scroll to a passage and highlight its first words.
 
 `:~:text=words` (WICG, URL Fragment Text Directives). A browser searches the visible text for whole words within one block. The
-words are those of the chunk's first line that the page's plain text, which has a line for each block, holds exactly as they
-are.
+words are those of the chunk's first line that the page's plain text, which has a line for each block, holds as they are.
 """
 
 from __future__ import annotations

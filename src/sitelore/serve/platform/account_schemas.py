@@ -47,7 +47,7 @@ class NewToken(BaseModel):
         )
 
 
-class Rotation(BaseModel):
+class TokenRotation(BaseModel):
     """How a token is replaced."""
 
     model_config = _BODY

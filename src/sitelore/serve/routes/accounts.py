@@ -22,9 +22,9 @@ from sitelore.serve.platform.account_schemas import (
     Identity,
     NewToken,
     NewUser,
-    Rotation,
     TokenCreated,
     TokenList,
+    TokenRotation,
     TokenView,
     UserList,
     UserView,
@@ -118,7 +118,7 @@ async def show_token(token_id: TokenId, accounts: Accounts) -> Response:
     summary="Rotate a token",
     responses=answers(TokenCreated, problems.TOKEN_NOT_FOUND, problems.CONFLICT, problems.FORBIDDEN, status=201),
 )
-async def rotate_token(token_id: TokenId, body: Rotation, accounts: Accounts, access: Access) -> Response:
+async def rotate_token(token_id: TokenId, body: TokenRotation, accounts: Accounts, access: Access) -> Response:
     """Create a replacement with the same permissions. The old token stays valid for a grace period."""
     created = await accounts.rotate_token(_plain(token_id, problems.TOKEN_NOT_FOUND), float(body.grace_seconds))
     if created is None:

@@ -67,6 +67,13 @@ async def search(
         SearchMode, Query(description="Keywords and embeddings, keywords only, or embeddings only.")
     ] = SearchMode.HYBRID,
     flagged: Annotated[bool, Query(description="Whether chunks flagged as possible prompt injection are included.")] = True,
+    max_tokens: Annotated[
+        int | None, Query(ge=1, le=1_000_000, description="Tokens of all texts together; the first result is always given.")
+    ] = None,
+    neighbours: Annotated[
+        int, Query(ge=0, le=3, description="Chunks before and after each result that are given with it.")
+    ] = 0,
+    explain: Annotated[bool, Query(description="Whether each result says how its score came about.")] = False,
 ) -> Response:
     """The best matching chunks, with snippets and citations that link to the passage."""
     query = SearchQuery(
@@ -80,6 +87,9 @@ async def search(
         limit=limit,
         mode=mode,
         flagged=flagged,
+        max_tokens=max_tokens,
+        neighbours=neighbours,
+        explain=explain,
     )
     answer = await service.context.search_service.search(query)
     return Response(encode(answer_json(query, answer)), media_type=JSON)
