@@ -24,13 +24,13 @@ from sitelore.model.platform.rate_limits import parse_rate_limits
 from sitelore.serve.app import ROUTERS
 from sitelore.serve.auth import required_scope
 from sitelore.serve.context import ApiSettings, AppContext, context_of
-from sitelore.serve.middleware import PUBLIC_PATHS
+from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
 
 OPERATOR = "the-token-of-the-operator"
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 SIGNED = "POST /tenant/v1/channels/{channel_id}/webcrawl/changed"
 """The route that takes a signature instead of a token."""
-ANY_TOKEN = {"/tenant/v1/me"}
+ANY_TOKEN = {"/tenant/v1/me", "/session"}
 """Routes without a scope, for every token."""
 ROUTES: list[tuple[str, APIRoute]] = [
     (method, route)
@@ -58,7 +58,11 @@ BODIES: dict[str, Any] = {
     "POST /tenant/v1/channels": {"url": "https://more.invalid/"},
     "POST /tenant/v1/webhooks": {"url": "https://more.invalid/"},
 }
-QUERIES = {"GET /search": "?q=boats"}
+OF_A_PAGE = ("page", "source", "screenshot", "links", "explain")
+QUERIES = {
+    "GET /search": "?q=boats",
+    **{f"GET /crawl-runs/{{run_id}}/{part}": "?url=https://red.invalid/" for part in OF_A_PAGE},
+}
 
 
 @dataclass
@@ -158,7 +162,7 @@ def test_the_documentation_lists_the_scope_of_every_route() -> None:
         for name, (method, route) in zip(NAMES, ROUTES, strict=True)
     }
     expected[SIGNED] += ", or a signature"
-    expected |= {f"{'POST' if 'register' in path else 'GET'} {path}": "no token" for path in PUBLIC_PATHS}
+    expected |= {f"{'GET' if path in OPEN_PATHS else 'POST'} {path}": "no token" for path in PUBLIC_PATHS}
     expected |= {"GET /openapi.json": "any", "POST /mcp": "`read` and `search`"}
     assert documented == expected
 
@@ -190,7 +194,9 @@ def test_a_token_without_the_scope_is_refused_whatever_it_names(world: World, na
         assert scope in answer.json["detail"]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("GET")])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if not name.startswith("GET") and name.partition(" ")[2] not in ANY_TOKEN]
+)
 def test_a_token_for_reading_changes_nothing(world: World, name: str) -> None:
     token = world.new_token(world.red, scopes=["read", "search"])["token"]
     assert world.call(token, name, world.red.ids).status == 403

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -217,3 +218,9 @@ def test_a_url_that_is_no_page_has_none_of_a_page(crawled: tuple[Api, str, str],
 
 def test_the_description_that_the_types_of_the_dashboard_are_generated_from_is_current() -> None:
     assert FILE.read_text(encoding="utf-8") == description(), "run `make openapi`"
+
+
+def test_every_reference_in_the_description_leads_to_a_schema() -> None:
+    text = description()
+    schemas = json.loads(text)["components"]["schemas"]
+    assert {name for name in re.findall(r'"#/components/schemas/([^"]+)"', text) if name not in schemas} == set()

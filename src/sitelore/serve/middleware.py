@@ -26,7 +26,7 @@ from sitelore.platform.rate_limits import buckets_of, class_of
 from sitelore.serve import problems
 from sitelore.serve.context import AccessControl
 from sitelore.serve.problems import ApiProblem, problem_response
-from sitelore.serve.sessions import is_public
+from sitelore.serve.sessions import LOGIN_PATH, is_public
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ OPEN_PATHS = frozenset({"/health", "/ready"})
 SIGNED_PATHS = re.compile(r"/tenant/v1/channels/[^/]+/webcrawl/changed")
 """Routes that accept a signature instead of a token."""
 SIGNUP_PATH = "/auth/v1/register/complete"
-PUBLIC_PATHS = OPEN_PATHS | {SIGNUP_PATH}
+PUBLIC_PATHS = OPEN_PATHS | {SIGNUP_PATH, LOGIN_PATH}
 """Paths that need no token."""
 CALLER = "sitelore.caller"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~!$&'()*+,;=%-]+)(?::[0-9]*)?")
