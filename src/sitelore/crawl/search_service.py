@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from sitelore import metrics
 from sitelore.frontier.presence import check_presence
 from sitelore.index.embeddings.backfill import embed_missing
 from sitelore.index.search import Searcher
