@@ -2,8 +2,8 @@
 
     python -m bench.media [--images 40] [--processes 2] [--rounds 3]
 
-The pool of a crawl and a plain loop over libvips take turns, each in as many processes. CPU is that of the processes and of the
-parent. The figures are medians over the rounds. Exits 1 when a figure is missed.
+The pool of a crawl and a plain loop over libvips run alternately, in equally many processes. CPU is that of these processes
+and of the parent. The figures are medians over the rounds. Exits 1 when a figure is missed.
 """
 
 from __future__ import annotations
