@@ -43,7 +43,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@dataclass(slots=True)
+@dataclass
 class Screen:
     """A tab with the dashboard, and what went wrong in it."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 from tests.dashboard.conftest import OpenScreen, Screen, Served
 from tests.interfaces.test_api_process import serve_process
 from tests.support.http_server import page, prose, serve_site, site
@@ -270,3 +270,18 @@ def screens(served: Served) -> list[str]:
         *(f"/runs/{run}/page?url={url}&view={view}" for view in views),
         f"/runs/{run}/page?url=http%3A%2F%2Felsewhere.invalid%2F",
     ]  # fmt: skip
+
+
+def test_the_first_screen_loads_less_than_300_kb(served: Served, open_screen: OpenScreen) -> None:
+    screen = open_screen(served.port)
+    sizes: dict[str, int] = {}
+
+    def record(answer: Response) -> None:
+        if "/ui/" in answer.url:
+            sizes[answer.url] = int(answer.headers.get("content-length", 0))
+
+    screen.page.on("response", record)
+    screen.open("/")
+    assert not [url for url in sizes if "Graph" in url or "Page" in url]
+    print("\nbytes of the first screen:", sum(sizes.values()))
+    assert sum(sizes.values()) < 300_000

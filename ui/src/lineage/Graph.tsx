@@ -19,6 +19,8 @@ const DEPTHS = ['#155a3e', '#2b7fb8', '#7a5bc7', '#c2477f', '#d9782d', '#8a8f1f'
 const ANIMATION_MS = 300
 /** Below this size every node is large enough for its label. */
 const SMALL = 60
+/** From this size nodes are drawn as points. */
+const LARGE = 1000
 
 export function depthColour(depth: number): string {
   return DEPTHS[Math.min(depth, DEPTHS.length - 1)] as string
@@ -105,7 +107,7 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
 /** Bring the graph to the state of the tree: new nodes are added, all get their places and colours. */
 function update(graph: DirectedGraph, tree: Lineage, colour: (node: TreeNode) => string): void {
   const places = radial(tree.roots)
-  const base = tree.byUrl.size < SMALL ? 7 : 3
+  const [base, growth] = tree.byUrl.size < SMALL ? [7, 1.6] : tree.byUrl.size < LARGE ? [3, 1.2] : [1.5, 0.5]
   for (const url of graph.nodes()) if (!tree.byUrl.has(url)) graph.dropNode(url)
   for (const [url, node] of tree.byUrl) {
     const place = places.get(url) ?? { x: 0, y: 0 }
@@ -113,10 +115,10 @@ function update(graph: DirectedGraph, tree: Lineage, colour: (node: TreeNode) =>
       ...place,
       label: shownPath(url),
       color: colour(node),
-      size: Math.min(14, base + 1.6 * Math.log2(1 + node.children.length)),
+      size: Math.min(14, base + growth * Math.log2(1 + node.children.length)),
     })
   }
-  for (const [url, parent] of tree.parentOf) if (!graph.hasEdge(parent, url)) graph.addEdge(parent, url, { size: 0.7 })
+  for (const [url, parent] of tree.parentOf) if (!graph.hasEdge(parent, url)) graph.addEdge(parent, url, { size: tree.byUrl.size < LARGE ? 0.7 : 0.3 })
 }
 
 /** The label under the pointer, in the colours of the scheme. */
