@@ -301,7 +301,8 @@ async def test_a_page_whose_document_cannot_be_read_waits_until_it_can(app: App,
         assert partly.waiting == 1
         database.execute("INSERT INTO blobs VALUES (?, ?)", row)
         database.commit()
-        await replace(app.search_service, embedder=None).refresh(partly)
+        service = app.search_service
+        await SearchService(service.ledger, service.search_index, service.blobs, service.clock).refresh(partly)
         complete = await index_stats(app)
         assert complete.waiting == 0
         assert complete.chunks > partly.chunks > 0
