@@ -25,6 +25,7 @@ from tests.support.workers import scaled_app
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
+from sitelore.crawl.search_service import SearchService
 from sitelore.index.search import Searcher
 from sitelore.model.search import Presence, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import FetchLimits
@@ -301,7 +302,8 @@ async def test_a_page_whose_document_cannot_be_read_waits_until_it_can(app: App,
         assert partly.waiting == 1
         database.execute("INSERT INTO blobs VALUES (?, ?)", row)
         database.commit()
-        await replace(app.search_service, embedder=None).refresh(partly)
+        service = app.search_service
+        await SearchService(service.ledger, service.search_index, service.blobs, service.clock).refresh(partly)
         complete = await index_stats(app)
         assert complete.waiting == 0
         assert complete.chunks > partly.chunks > 0
