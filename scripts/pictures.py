@@ -1,6 +1,7 @@
-"""Pictures of real terminal output for the documentation: `make docs-pictures`.
+"""Pictures for the documentation: `make docs-pictures`.
 
 Crawls the bundled demo site, runs each command in a terminal of 80 columns, and writes what it prints to `docs/pictures/`.
+Then it opens the dashboard in a browser and writes its screens.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
+
+from sitelore.fetch.browser.chromium import find_browser
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 COLUMNS, ROWS = 80, 60
@@ -38,6 +42,31 @@ def main() -> None:
         url = f"{origin[0]}/private/drafts"
         explained = output_of(["explain", url, "--data", "demo-data"], folder)
         write("explain", f"sitelore explain {url} --data demo-data", explained.rstrip())
+        dashboard(Path(folder) / "served")
+
+
+def dashboard(data: Path) -> None:
+    """Screens of the dashboard, with the crawl of the example site."""
+    browser = find_browser()
+    if browser is None:
+        sys.exit("there is no browser, so the dashboard cannot be opened")
+    command = [str(COMMAND), "serve", "--port", "0", "--data", str(data)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server, sync_playwright() as driver:
+        assert server.stdout is not None
+        link = server.stdout.readline().decode().split()[1]
+        chromium = driver.chromium.launch(executable_path=str(browser.path), args=["--no-sandbox", "--use-angle=swiftshader"])
+        page = chromium.new_page(viewport={"width": 1280, "height": 920}, reduced_motion="reduce")
+        page.goto(link)
+        page.get_by_role("button", name="Crawl the example site").click()
+        page.get_by_text("Completed", exact=True).wait_for(timeout=60_000)
+        page.screenshot(path=FOLDER / "dashboard-run.png")
+        page.get_by_role("tab", name="Lineage").click()
+        page.get_by_text("Graph", exact=True).click()
+        page.locator("[data-testid=graph] canvas").first.wait_for(state="attached")
+        page.wait_for_timeout(1000)  # the graph is drawn on a canvas, which has no event for it
+        page.screenshot(path=FOLDER / "dashboard-lineage.png")
+        chromium.close()
+        server.terminate()
 
 
 def output_of(arguments: list[str], folder: str) -> str:

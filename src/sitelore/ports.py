@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from sitelore.model.changes import ChangedVersion, GonePage
 from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
 from sitelore.model.frontier import (
     Edge,
@@ -34,6 +35,7 @@ from sitelore.model.frontier import (
     Settlement,
     StoredEvent,
     Tenant,
+    UrlFacets,
     UrlListing,
     UrlRow,
     WaveFacts,
@@ -424,6 +426,10 @@ class Ledger(Protocol):
         """A page of a run's URLs, and the total; without sitemap rows."""
         ...
 
+    async def url_facets(self, run: RunId, listing: UrlListing) -> UrlFacets:
+        """Counts of the URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
+        ...
+
     async def delete_run(self, run: RunId) -> bool:
         """Delete a run and its rows; the pages of its site stay. False when there is no such run or it has not ended."""
         ...
@@ -478,6 +484,14 @@ class Ledger(Protocol):
 
     def links(self, site: SiteId) -> AsyncIterator[LinkBetweenPages]:
         """All links of the current versions of the site's pages that are kept, each page's together and in page order."""
+        ...
+
+    async def changed_versions(self, site: SiteId, since: float, until: float) -> list[ChangedVersion]:
+        """Pages whose content at the end of the period differs from that before it, by URL."""
+        ...
+
+    async def gone_pages(self, site: SiteId, since: float, until: float) -> list[GonePage]:
+        """Pages that were found to be gone in the period, by URL."""
         ...
 
     async def page_history(self, site: SiteId, url: Url) -> list[PageVersion]:
@@ -540,6 +554,10 @@ class SearchIndex(Protocol):
         """Pages whose chunks are out of date, by URL, starting after `after`."""
         ...
 
+    async def keep_chunks(self, site: SiteId, epoch: str, kept: Sequence[PageToIndex]) -> None:
+        """Note that the chunks of these pages are those that the settings of this epoch give."""
+        ...
+
     async def write_pages(self, site: SiteId, epoch: str, pages: Sequence[IndexedPage]) -> IndexWritten:
         """Replace the chunks of these pages; chunks with an unchanged id keep their number and vector.
 
@@ -557,6 +575,10 @@ class SearchIndex(Protocol):
 
     async def postings(self, site: SiteId, terms: Collection[str]) -> dict[str, list[bytes]]:
         """The packed `Postings` of terms in ascending order of chunk numbers; they may still contain deleted chunks."""
+        ...
+
+    async def terms(self, site: SiteId, prefix: str, limit: int) -> list[tuple[str, int]]:
+        """The terms that begin like this with the number of chunks that contain each, the most frequent first."""
         ...
 
     async def chunk_records(self, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
@@ -155,6 +156,13 @@ def test_the_brand_of_the_home_page_is_kept_and_a_persons_entries_come_first(cra
     assert (restored["secondaryColor"], restored["entered"]) == ("#ff8800", [])
 
 
+def blobs_in(data: Path) -> int:
+    """The number of stored blobs."""
+    with closing(sqlite3.connect(data / "blobs.db")) as database:
+        [(count,)] = database.execute("SELECT count(*) FROM blobs").fetchall()
+    return int(count)
+
+
 def eventually(probe: Any) -> Any:
     """What the probe gives once it is something."""
     deadline = time.monotonic() + 30
@@ -260,7 +268,13 @@ def test_a_second_crawl_finds_what_has_changed(tmp_path: Path) -> None:
             "FAILED", 500, before["/b"]["contentHash"],
         )  # fmt: skip
         assert after["/b"]["id"] == before["/b"]["id"]
-        assert "b" in api.get(f"{path}/pages/{after['/b']['id']}")["extractedText"]
+        assert prose("b") in api.get(f"{path}/pages/{after['/b']['id']}")["extractedText"]
+        http_server.pages = site({name: answer for name, answer in pages().items() if name != "/a"})
+        assert api.call("POST", f"{path}/start").status == 201
+        finished(api, channel)
+        gone = eventually(lambda: listed(api, channel, "?status=DELETED") or None)
+        assert {name: (each["httpStatus"], each["indexed"]) for name, each in gone.items()} == {"/a": (404, False)}
+        assert listed(api, channel)["/b"]["status"] == "ACTIVE"
 
 
 def test_a_deleted_page_stays_deleted_until_a_crawl_finds_it_again(tmp_path: Path) -> None:
@@ -292,8 +306,10 @@ def test_a_deleted_channel_leaves_nothing_and_its_website_can_be_added_again(tmp
         channel = added(api, http_server.url("/"))
         api.call("POST", f"{CHANNELS}/{channel}/webcrawl/start")
         finished(api, channel)
+        assert blobs_in(tmp_path) > 0
         api.call("POST", f"{CHANNELS}/{channel}/webcrawl/start")
         assert api.call("DELETE", f"{CHANNELS}/{channel}").status == 204
+        eventually(lambda: True if blobs_in(tmp_path) == 0 else None)
         assert api.call("GET", f"{CHANNELS}/{channel}").kind == "channel-not-found"
         assert api.get("/crawl-runs")["runs"] == []
         assert api.get("/sites")["sites"] == []
@@ -321,7 +337,7 @@ def test_a_crawl_is_refused_while_one_is_active(tmp_path: Path) -> None:
 
 
 def test_signed_notices_of_changes_need_no_token(tmp_path: Path) -> None:
-    with serving_api(partial(idle_app, tmp_path), ApiSettings(tokens=(TOKEN,))) as api:
+    with serving_api(partial(idle_app, tmp_path), ApiSettings(tokens=(TOKEN,), secrets_keys=("k" * 32,))) as api:
         channel = added(api, "https://example.com/")
         path = f"{CHANNELS}/{channel}/webcrawl/changed"
         body = json.dumps({"urls": ["https://example.com/news"]})
@@ -357,3 +373,6 @@ def test_signed_notices_of_changes_need_no_token(tmp_path: Path) -> None:
         renewed = api.call("POST", f"{CHANNELS}/{channel}/webhook-secret").json["secret"]
         assert send("msg_5", now).kind == "bad-signature"
         assert send("msg_5", now, key=renewed).status == 201
+        with closing(sqlite3.connect(tmp_path / "sitelore.db")) as database:
+            [(stored,)] = database.execute("SELECT secret FROM channels").fetchall()
+        assert stored.startswith("aes256gcm:")

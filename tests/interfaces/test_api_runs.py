@@ -87,6 +87,7 @@ def test_a_run_has_the_settings_of_its_request(served: Served) -> None:
         "screenshots": False,
         "personal": "chunks",
         "acceptLanguage": "",
+        "audit": False,
     }
     assert run["created_at"] <= run["started_at"] <= run["finished_at"]
 
@@ -107,6 +108,7 @@ def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> Non
         "screenshots": True,
         "personal": "everywhere",
         "acceptLanguage": "de, en;q=0.5",
+        "audit": True,
     }
     answer = served.api.call("POST", "/crawl-runs", {"seedUrl": served.http_server.url("/"), "settings": sent})
     assert answer.json["run_config"] == sent

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from tests.interfaces.cli import COMMAND, environment, error_line, piped, sitelore
 
-from sitelore.cli.commands.demo import demo_site
+from sitelore.app.demo_site import demo_site
 
 
 @dataclass(frozen=True)

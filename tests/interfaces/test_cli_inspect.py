@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 from tests.interfaces.cli import piped, sitelore
 
-from sitelore.cli.commands.demo import demo_site
+from sitelore.app.demo_site import demo_site
 from sitelore.cli.commands.inspect import show
 from sitelore.crawl import extraction_pool
 from sitelore.extract.inspection import Block, Cut, Inspection, inspect

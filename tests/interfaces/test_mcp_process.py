@@ -19,7 +19,11 @@ from tests.interfaces.api import idle_app
 from tests.interfaces.cli import COMMAND, environment, error_line, sitelore
 from tests.interfaces.mcp_app import FakeBackend
 
-from sitelore.cli.commands.demo import demo_site
+from sitelore.app.demo_site import demo_site
+from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.platform.accounts import MCP_SCOPES, TENANT_SCOPES, Caller, TokenKind
+from sitelore.platform.accounts import AccountService, TokenRequest
+from sitelore.platform.tenants import TenantService
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.server import listening_socket, serve
@@ -163,5 +167,36 @@ async def test_the_api_serves_mcp_behind_its_own_security_middleware(tmp_path: P
             assert (await known.get(f"{address}/mcp")).status_code == 405
             assert (await known.get(f"{address}/crawl-runs")).status_code == 200
             assert (await stranger.post(f"{address}/mcp", json={})).status_code == 401
+        stop.set()
+        await serving
+
+
+async def test_over_http_the_token_names_the_tenant_and_limits_the_tools(tmp_path: Path) -> None:
+    stop, backend = asyncio.Event(), FakeBackend()
+    socket = listening_socket("127.0.0.1", 0, with_tokens=True)
+    address = f"http://127.0.0.1:{socket.getsockname()[1]}/mcp"
+    async with idle_app(tmp_path) as context:
+        tenants = TenantService(context.queue, context.directory, context.clock, Caller())
+        red, blue = [await tenants.create(name) for name in ("red", "blue")]
+        caller = Caller(red.tenant.id, TENANT_SCOPES)
+        accounts = AccountService(context.directory.for_tenant(red.tenant.id), context.clock, caller)
+        reading = (await accounts.create_token(TokenRequest("mcp", kind=TokenKind.MCP))).text
+        mcp = McpApp(backend, may_crawl=True)
+        serving = asyncio.create_task(serve(context, ApiSettings(tokens=(TOKEN,)), socket, stop, mcp))
+        ids = {red.token.text: red.tenant.id, blue.token.text: blue.tenant.id, reading: red.tenant.id, TOKEN: DEFAULT_TENANT}
+        for text, tenant in ids.items():
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {text}"}) as http,
+                Client(streamable_http_client(address, http_client=http)) as client,
+            ):
+                await call_tool_text(client, "search", query="hours")
+                assert backend.queries[-1][1] == tenant
+                answer = await client.call_tool("crawl_site", {"url": "https://shop.example/", "max_pages": 3})
+                assert answer.is_error == (text == reading), "a token of this kind reads and searches alone"
+        lacking = [TokenRequest("a", frozenset({scope})) for scope in MCP_SCOPES]
+        for request in (*lacking, TokenRequest("a", channel="c1")):
+            headers = {"Authorization": f"Bearer {(await accounts.create_token(request)).text}"}
+            async with httpx2.AsyncClient(headers=headers) as http:
+                assert (await http.post(address, json={})).status_code == 403
         stop.set()
         await serving

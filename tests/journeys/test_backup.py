@@ -21,10 +21,12 @@ from sitelore.app.deletion import delete_runs
 from sitelore.app.wiring import embedded, scaled
 from sitelore.crawl.context import Progress
 from sitelore.model.errors import UsageError
+from sitelore.model.frontier import Run
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.states import RunState
 
 PAGES = 30
+PICTURE = f"images/{'a' * 64}.png"
 
 
 def pages(name: str) -> Pages:
@@ -36,16 +38,16 @@ def pages(name: str) -> Pages:
     return site(made | {"/": page(name, prose(name), links=("/p0",)), f"/p{PAGES}": page("Last", prose("last"))})
 
 
-async def run_to_its_end(app: App, http_server: HttpServer) -> str:
+async def run_to_its_end(app: App, http_server: HttpServer) -> Run:
     run = await app.create_run(crawl_settings(http_server.url()))
     ended = await app.crawl(run, Progress(), asyncio.Event())
     assert ended.state is RunState.COMPLETED
-    return str(run.id)
+    return ended
 
 
 def exports(data: Path, run: str, folder: Path) -> dict[str, bytes]:
     """A run in every format that holds contents."""
-    written = {}
+    written: dict[str, bytes] = {}
     for form in ("json", "csv", "jsonl", "md", "warc"):
         target = folder / form
         done = run_cli("export", run, "--format", form, "--out", str(target), "--data", str(data))
@@ -64,25 +66,31 @@ async def test_a_backup_made_during_a_crawl_is_restored_byte_for_byte(tmp_path: 
         [finished] = [run["run"] for run in json.loads(run_cli("runs", "--json", "--data", str(data)).out)]
         before = exports(data, finished, tmp_path / "before")
         async with embedded(data, writing=True) as app:
+            await app.media.of(DEFAULT_TENANT).files.put(PICTURE, b"picture")
             second.delay_s = 0.05
             crawling = asyncio.create_task(run_to_its_end(app, second))
             assert await asyncio.to_thread(second.wait_for_hits, 5)
+            second.delay_s = 2.0  # the crawl must go on for longer than the backup takes
             done = await run_cli_async("backup", str(target), "--json", "--data", str(data))
             assert done.code == 0, done.err
             assert not crawling.done(), "the backup was made while the crawl was running"
+            second.delay_s = 0.0
             running = await crawling
-            expected = await export(app, await app.ledger.run(running))
+            expected = await export(app, running)
         manifest = json.loads(done.out)
         assert manifest["database"] == "sqlite"
         assert manifest["blobs"] >= 2 * PAGES
+        assert manifest["media"] == 1
         shutil.rmtree(data)
         restored = run_cli("restore", str(target), "--data", str(data))
         assert restored.code == 0, restored.err
         assert exports(data, finished, tmp_path / "after") == before
+        async with embedded(data, writing=False) as app:
+            assert await app.media.of(DEFAULT_TENANT).files.get(PICTURE) == b"picture"
         resumed = run_cli("crawl", "--resume", "--data", str(data), "--json")
         assert resumed.code == 0, resumed.err
-        assert json.loads(resumed.out)["run"] == running
-        assert exported_json(data, running) == expected
+        assert json.loads(resumed.out)["run"] == running.id
+        assert exported_json(data, running.id) == expected
     for path in (*(tmp_path / "backups").rglob("*"), data / "sitelore.db", data / "blobs.db"):
         if path.is_file():
             assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
@@ -189,30 +197,40 @@ async def test_servers_are_backed_up_and_restored_into_an_empty_database(servers
                 result = await crawl_in(app, crawl_settings(first.url()))
                 tenant = await app.queue.create_tenant("other", app.clock())
                 before = await export(app, result.run)
+                await app.media.of(tenant.id).files.put(PICTURE, b"picture")
                 second.delay_s = 0.05
                 crawling = asyncio.create_task(run_to_its_end(app, second))
                 assert await asyncio.to_thread(second.wait_for_hits, 5)
+                second.delay_s = 2.0  # the crawl must go on for longer than the backup takes
                 done = await run_cli_async("backup", str(tmp_path / "backup"), "--json", env=environments[0])
                 assert done.code == 0, done.err
                 assert not crawling.done()
-                await crawling
+                second.delay_s = 0.0
+                running = await crawling
+                expected = await export(app, running)
                 refused = await run_cli_async("restore", str(tmp_path / "backup"), "--yes", env=environments[0])
                 assert refused.code == 2
                 assert "other connections" in refused.err
-        done = await run_cli_async("restore", str(tmp_path / "backup"), env=environments[1])
-        assert done.code == 0, done.err
-        again = await run_cli_async("restore", str(tmp_path / "backup"), env=environments[1])
-        assert again.code == 1, "there are data now"
-        again = await run_cli_async("restore", str(tmp_path / "backup"), "--yes", env=environments[1])
-        assert again.code == 0, again.err
-        async with scaled(settings[1]) as app:
-            run = await app.ledger.run(result.run.id)
-            assert run is not None
-            assert await export(app, run) == before
-            for row in result.rows.values():
-                assert row.document is None or await app.blobs.get(row.document)
-            assert [stored.name for stored in await app.queue.tenants()] == ["default", tenant.name]
-            assert await app.ledger.for_tenant(tenant.id).runs() == [], "row-level security is in place again"
+            done = await run_cli_async("restore", str(tmp_path / "backup"), env=environments[1])
+            assert done.code == 0, done.err
+            again = await run_cli_async("restore", str(tmp_path / "backup"), env=environments[1])
+            assert again.code == 1, "there are data now"
+            again = await run_cli_async("restore", str(tmp_path / "backup"), "--yes", env=environments[1])
+            assert again.code == 0, again.err
+            async with scaled(settings[1]) as app:
+                run = await app.ledger.run(result.run.id)
+                assert run is not None
+                assert await export(app, run) == before
+                for row in result.rows.values():
+                    assert row.document is None or await app.blobs.get(row.document)
+                assert await app.media.of(tenant.id).files.get(PICTURE) == b"picture"
+                assert [stored.name for stored in await app.queue.tenants()] == ["default", tenant.name]
+                assert await app.ledger.for_tenant(tenant.id).runs() == [], "row-level security is in place again"
+                unfinished = await app.ledger.run(running.id)
+                assert unfinished is not None
+                assert unfinished.state is RunState.RUNNING
+                finished = await app.crawl(unfinished, Progress(), asyncio.Event())
+                assert await export(app, finished) == expected
         without = await run_cli_async("backup", str(tmp_path / "none"), env=environments[0] | {"PATH": str(tmp_path)})
         assert without.code == 2
         assert "pg_dump is not installed" in without.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -13,15 +14,28 @@ import pytest
 from scripts.servers import LocalServers
 from tests.support.crawls import CrawlResult, crawl, crawl_in, crawl_settings, run_cli
 from tests.support.http_server import HttpServer, Pages, page, prose, serve_site, site
+from tests.support.webhook_receiver import Reply, receiver
 from tests.support.workers import export, scaled_app
 
 from sitelore.app.app import App
-from sitelore.app.deletion import delete_runs, delete_site, keep_deleting_expired, purge_blobs, sweep_blobs
+from sitelore.app.deletion import (
+    delete_expired,
+    delete_runs,
+    delete_site,
+    delete_tenant,
+    keep_deleting_expired,
+    purge_blobs,
+    sweep_blobs,
+)
 from sitelore.app.wiring import embedded
 from sitelore.crawl.context import Progress
+from sitelore.crawl.runs import start_run
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.platform.retention import RetentionPolicy, default_retention
+from sitelore.model.platform.webhooks import DeliveryListing
 from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import RunState
 
 MARKER = "quokkasecret"
 PAGES = 40
@@ -76,10 +90,10 @@ async def site_of(app: App, result: CrawlResult) -> None:
 async def crawl_marked(app: App, http_server: HttpServer) -> CrawlResult:
     """Crawl the marked site twice, with a change of a page in between, and index it."""
     await crawl_in(app, crawl_settings(http_server.url()))
-    await app.search_service.update_all(asyncio.Event())
+    await app.search_service.update_words(asyncio.Event())
     http_server.edit(f"/{MARKER}-3")
     result = await crawl_in(app, crawl_settings(http_server.url()))
-    await app.search_service.update_all(asyncio.Event())
+    await app.search_service.update_words(asyncio.Event())
     return result
 
 
@@ -176,6 +190,62 @@ async def test_a_server_deletes_what_is_older_than_the_retention_period(
             assert {str(row.url) async for row in app.ledger.rows(result.run.id)} == set(result.rows)
             for row in result.rows.values():
                 assert row.document is None or await app.blobs.get(row.document)
+
+
+async def test_each_tenant_keeps_its_data_for_as_long_as_its_policy_says(tmp_path: Path) -> None:
+    async with embedded(tmp_path, writing=True) as app:
+        at, day_s = app.clock(), 86_400.0
+        later = replace(app, worker_context=replace(app.worker_context, clock=lambda: at + 40 * day_s))
+        policies = {"short": RetentionPolicy(runs_s=day_s), "long": RetentionPolicy(0.0, 0.0, 0.0, 0.0), "usual": None}
+        webhooks = app.webhooks.service()
+        for name, policy in policies.items():
+            tenant = (await app.queue.create_tenant(name, at)).id
+            if policy is not None:
+                await app.webhooks.retention(tenant).set_policy(policy)
+            await webhooks.create(tenant, "https://receiver.example/")
+            ledger = app.ledger.for_tenant(tenant)
+            for number in range(2):
+                run = await ledger.create_run("site.test", CrawlSettings(), (), at + number)
+                await ledger.begin_run(run.id, at + number)
+                await ledger.end_run(run.id, RunState.CANCELLED, at + number)
+        expired = await delete_expired(later, default_retention(60 * day_s))
+        left = {}
+        for name in policies:
+            tenant = (await app.queue.create_tenant(name, at)).id
+            ledger, [endpoint] = app.ledger.for_tenant(tenant), await webhooks.endpoints(tenant)
+            _, deliveries = await webhooks.deliveries(tenant, endpoint.id, DeliveryListing())
+            left[name] = (len(await ledger.runs()), len(await ledger.events(0, 99)), deliveries)
+        # The last event stays, because SQLite would use its id again; after 30 days the others go by default.
+        assert left == {"short": (1, 1, 0), "long": (2, 4, 4), "usual": (2, 1, 0)}
+        assert (expired.runs, expired.events, expired.deliveries) == (1, 4, 6)
+
+
+async def test_nothing_of_a_deleted_tenant_is_left_in_files_or_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The marker is in URLs, titles, texts, the URL of a webhook, the answers to it and the name of the tenant."""
+    monkeypatch.setenv("SITELORE_ALLOW_PRIVATE", "127.0.0.1")
+    caplog.set_level(logging.INFO)
+    with serve_site(marked_site()) as marked, receiver() as hook:
+        hook.answer = lambda _: Reply(500, body=MARKER.encode())
+        async with embedded(tmp_path, writing=True) as app:
+            tenant = await app.queue.create_tenant(f"{MARKER} ltd", app.clock())
+            own = replace(app, worker_context=app.worker_context.for_tenant(tenant.id))
+            webhooks = app.webhooks.service()
+            endpoint, secret = await webhooks.create(tenant.id, f"{hook.url}/{MARKER}")
+            run = await start_run(own.ledger, crawl_settings(marked.url()), app.clock(), app.redaction)
+            assert (await app.crawl(run, Progress(), asyncio.Event())).state is RunState.COMPLETED
+            await app.search.service(tenant.id).update_words(asyncio.Event())
+            assert await webhooks.sender.run_due() == 1
+            assert hook.requests
+            contents = [*stored_bytes(tmp_path), secret.removeprefix("whsec_").encode(), endpoint.id.encode(), run.id.encode()]
+            assert len(left_of(tmp_path, contents)) > 10
+            await delete_tenant(app, tenant)
+            assert left_of(tmp_path, contents) == []
+    assert left_of(tmp_path, contents) == []
+    messages = " ".join(str(vars(record)) for record in caplog.records).lower()
+    assert MARKER not in messages
+    assert secret.lower() not in messages
 
 
 @asynccontextmanager

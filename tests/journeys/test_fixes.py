@@ -93,7 +93,7 @@ class Fixed:
     fixes: Fixes
     after: AuditResult
 
-    def found(self, result: AuditResult, rule: str) -> list[str]:
+    def keys(self, result: AuditResult, rule: str) -> list[str]:
         return [each.key for each in result.findings if each.rule == rule]
 
 
@@ -142,12 +142,12 @@ async def test_twenty_rules_are_mended_in_a_static_site_and_every_other_byte_sta
 
     site = await fixed(tmp_path, checkout, served, words)
     rules = {*pages, "robots-txt-invalid"}
-    assert {rule for rule in rules if not site.found(site.before, rule)} == set()
+    assert {rule for rule in rules if not site.keys(site.before, rule)} == set()
     proposed = {each.finding.key for each in site.fixes.proposals}
     for rule in rules:
-        own = set(site.found(site.before, rule)) & proposed
+        own = set(site.keys(site.before, rule)) & proposed
         assert own, (rule, [each.reason for each in site.fixes.refusals if each.finding.rule == rule])
-        assert not own & set(site.found(site.after, rule)), rule
+        assert not own & set(site.keys(site.after, rule)), rule
     assert len(rules) >= 20
     for name, bytes_before in original.items():
         after = (checkout / name).read_bytes()
@@ -336,5 +336,5 @@ def assert_mended(site: Fixed, *rules: str) -> None:
     """Every finding of these rules had a proposal and is gone."""
     for rule in rules:
         reasons = [(each.finding.url, each.reason) for each in site.fixes.refusals if each.finding.rule == rule]
-        assert site.found(site.before, rule), rule
-        assert site.found(site.after, rule) == [], (rule, reasons)
+        assert site.keys(site.before, rule), rule
+        assert site.keys(site.after, rule) == [], (rule, reasons)

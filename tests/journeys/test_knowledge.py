@@ -274,7 +274,7 @@ def test_a_missing_blob_store_is_an_error_and_leaves_the_index_as_it_is(tmp_path
     data = ("--data", str(tmp_path))
     blobs, elsewhere = tmp_path / "blobs.db", tmp_path / "moved.db"
     with serve_site(articles(names)) as http_server:
-        assert run_cli("crawl", http_server.url(), "--delay", "0", *data, "--output", "db").code == 0
+        assert run_cli("crawl", http_server.url(), "--delay", "0", *data, "--output", "db", "--no-index").code == 0
     blobs.rename(elsewhere)
     for command in (("search", question), ("reindex", "--no-embeddings")):
         refused = run_cli(*command, *data)
@@ -302,7 +302,8 @@ async def test_a_page_whose_document_cannot_be_read_waits_until_it_can(app: App,
         assert partly.waiting == 1
         database.execute("INSERT INTO blobs VALUES (?, ?)", row)
         database.commit()
-        await SearchService(app.search_service.indexer).refresh(partly)
+        service = app.search_service
+        await SearchService(service.ledger, service.search_index, service.blobs, service.clock).refresh(partly)
         complete = await index_stats(app)
         assert complete.waiting == 0
         assert complete.chunks > partly.chunks > 0

@@ -11,14 +11,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from scripts.servers import LocalServers
 from tests.support import files
 from tests.support.crawls import CrawlResult, as_expected, crawl_in, crawl_settings, run_cli, start_cli
 from tests.support.files import PDF
 from tests.support.http_server import Answer, HttpServer, page, prose, redirect, serve_site, site
 from tests.support.pictures import picture, png_bomb
+from tests.support.workers import crawl_with_workers, scaled_app, worker_pool
 
 from sitelore.app.app import App
-from sitelore.app.deletion import delete_site, sweep_media
+from sitelore.app.deletion import delete_site, purge_media, sweep_media
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import MediaCounts
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME
@@ -281,7 +283,7 @@ async def test_documents_are_found_by_search_and_no_pages_of_the_export(tmp_path
         done = await crawl(tmp_path, crawl_settings(server.url("/"), media=ALL))
         assert server.url("/report.pdf") not in done.result.rows
         async with embedded(tmp_path, writing=True) as app:
-            await app.search_service.update_all(asyncio.Event())
+            await app.search_service.update_words(asyncio.Event())
             hits = await app.search_service.search(SearchQuery("annual report", mode=SearchMode.LEXICAL))
             assert server.url("/report.pdf") in {str(hit.chunk.url) for hit in hits.hits}
 
@@ -335,3 +337,26 @@ async def test_a_killed_crawl_loses_no_file_and_stores_none_twice(tmp_path: Path
         assert outcome(killed)[:4] == expected[:4]
         assert await sweep_media(app.ledger, app.media.of(DEFAULT_TENANT), math.inf) <= 64, "files of unwritten settlements"
     assert on_disk(tmp_path / "killed") == {key: len(data) for key, data in killed.stored.items()}
+
+
+async def test_workers_on_servers_store_the_same_files_as_one_process(servers: LocalServers, tmp_path: Path) -> None:
+    with serve_site(site(many_pages(12)), host="localhost") as server:
+        settings = crawl_settings(server.url("/"), media=ALL, max_pages=15)
+        expected = outcome(await crawl(tmp_path, settings))
+        async with scaled_app(servers) as (app, operator):
+            with worker_pool(operator) as pool:
+                for workers in (1, 3):
+                    pool.start(workers - len(pool.workers))
+                    run = await crawl_with_workers(app, replace(settings, force=True))
+                    assert run.state == "COMPLETED", run.error
+                    done = await media_of(app, CrawlResult(run, {}, await app.ledger.counts(run.id)))
+                    assert outcome(done)[:4] == expected[:4], f"{workers} workers"
+                pool.stop()
+            media = app.media.of(DEFAULT_TENANT)
+            assert await sweep_media(app.ledger, media, math.inf) == 0
+            stored = {key async for key in media.files.keys(math.inf)}
+            assert stored == {each.key for each in done.media}
+            await media.files.delete([done.media[0].key], math.inf)
+            assert await media.files.get(done.media[0].key) == done.stored[done.media[0].key], "deleted files stay readable"
+            assert await purge_media(app.ledger, media, math.inf) == 0
+            assert {key async for key in media.files.keys(math.inf)} == stored, "what a row refers to is restored"

@@ -308,7 +308,7 @@ async def test_schedules_follow_the_frequency(world: World) -> None:
     assert await service.change_crawl_settings(TenantCrawlSettings(max_pages=50))
     assert (await world.schedule(service, channel)).planned == before, "another setting moves no schedule"
     assert await service.channels.next_scheduled() == min(before.due_at, planned.due_at)
-    assert await service.delete(channel)
+    assert await service.channels.delete_channel(channel.id, world.now)
     assert await service.channels.schedule(channel.id) is None
 
 

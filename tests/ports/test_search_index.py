@@ -318,7 +318,7 @@ async def test_a_chunk_record_has_all_fields_of_a_chunk(shop: Shop) -> None:
         (1, u("a"), "de", "pdf", 7.5)
     ]
     assert (table.numbers, table.page_numbers) == (array("I", [1]).tobytes(), array("I", [1]).tobytes())
-    assert (table.lengths, table.flagged) == (array("H", [65_535]).tobytes(), b"\1")
+    assert (table.lengths, table.marks) == (array("H", [65_535]).tobytes(), b"\1")
 
 
 async def test_chunk_records_come_in_the_requested_order(shop: Shop) -> None:
@@ -351,8 +351,8 @@ async def test_a_dropped_index_is_rebuilt_with_new_chunk_numbers(shop: Shop) -> 
     assert await shop.texts(site) == texts
     assert after.version > before.version
     assert not set(numbers_of(after)) & set(numbers_of(before))
-    assert (after.pages, after.page_numbers, after.lengths, after.flagged) == (
-        before.pages, before.page_numbers, before.lengths, before.flagged,
+    assert (after.pages, after.page_numbers, after.lengths, after.marks) == (
+        before.pages, before.page_numbers, before.lengths, before.marks,
     )  # fmt: skip
 
 

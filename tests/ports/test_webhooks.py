@@ -219,6 +219,27 @@ async def test_several_senders_share_the_queues(database: Database, hook: Receiv
         assert numbers(hook.accepted(), run) == list(range(20))
 
 
+async def test_events_that_are_stored_while_their_queue_is_drained_are_not_left_behind(
+    database: Database, hook: Receiver
+) -> None:
+    async with sending(database) as one, sending(database, clock=lambda: one.now) as two:
+        endpoint, _ = await one.service.create(DEFAULT_TENANT, hook.url)
+        one.now += 1_000
+
+        async def store_all() -> None:
+            for number in range(120):
+                await store(one.engine, pages("run", 1, number))
+
+        storing = asyncio.create_task(store_all())
+        while not storing.done():
+            await asyncio.gather(one.sender.run_due(), two.sender.run_due())
+        await storing
+        await one.drain()
+        assert {entry.state for entry in await one.log(endpoint)} == {DeliveryState.DELIVERED}
+        assert await one.engine.read(for_tenant, _count, DEFAULT_TENANT, webhook_queues) == 0
+    assert numbers(hook.requests, "run") == list(range(120))
+
+
 async def test_what_a_killed_sender_has_not_recorded_is_sent_again_with_the_same_id(database: Database, hook: Receiver) -> None:
     async with sending(database) as here, sending(database, clock=lambda: here.now) as other:
         await here.service.create(DEFAULT_TENANT, hook.url)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.model.platform.channels import Channel
     from sitelore.platform.media import MediaService
     from sitelore.platform.schedules import Scheduler
     from sitelore.platform.webhooks import WebhookService
@@ -176,6 +177,12 @@ class App:
     async def notify_workers(self, run: RunId) -> None:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
+
+    async def delete_channel(self, channel: Channel) -> None:
+        """Cancel the crawl of a channel and delete everything of its site."""
+        from sitelore.app.deletion import delete_channel  # noqa: PLC0415 not needed by a crawl
+
+        await delete_channel(self, channel)
 
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Cancel the runs of a tenant and delete everything of it."""
@@ -502,12 +509,11 @@ class LazySearch:
         if tenant not in self._services:
             require_extra("search", "search")
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
-            from sitelore.crawl.search_service import Indexer, SearchService  # noqa: PLC0415 see above
+            from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
 
             search_index = self._open_index().for_tenant(tenant)
             ledger, blobs = self._ledger.for_tenant(tenant), self._blobs.for_tenant(tenant)
-            indexer = Indexer(ledger, search_index, blobs, self._clock, self._redaction)
-            self._services[tenant] = SearchService(indexer, self._embedder)
+            self._services[tenant] = SearchService(ledger, search_index, blobs, self._clock, self._redaction, self._embedder)
         return self._services[tenant]
 
     def _open_index(self) -> SqlSearchIndex:
@@ -522,11 +528,17 @@ class LazySearch:
         return self._search_index
 
     async def keep_current(self, stop: asyncio.Event) -> None:
-        """Index and embed what changes for any tenant until stopped. Errors are logged and retried."""
+        """Index and embed what changes for any tenant until stopped. Words never wait for vectors, which take much longer."""
+        words = self._keep_updating(lambda service: service.update_words(stop), stop)
+        vectors = self._keep_updating(lambda service: service.update_vectors(stop), stop)
+        await asyncio.gather(words, vectors)
+
+    async def _keep_updating(self, update: Callable[[SearchService], Awaitable[None]], stop: asyncio.Event) -> None:
+        """Update every tenant again and again. Errors are logged and retried."""
         while not stop.is_set():
             try:
                 for tenant in await self._queue.tenants():
-                    await self.service(tenant.id).update_all(stop)
+                    await update(self.service(tenant.id))
             except StorageError as problem:
                 _LOG.warning("storage unavailable, indexing retries: %s", problem)
             except Exception:  # noqa: BLE001 the index is derived data: an error in it must not end the crawls of this process

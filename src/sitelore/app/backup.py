@@ -6,6 +6,7 @@ A backup is a directory, or that directory as one `.tar` file:
     sitelore.db      one consistent state of the database (data directory), or
     database.dump    the same of Postgres, in the format of `pg_dump`
     blobs.db         all blobs, compressed, by key
+    media/           media files
 
 The database is copied first and the blobs after it: a blob that is too much does no harm, and one that is missing would. While
 blobs are copied none is deleted for good (`deletion_lock`). A directory is brought up to date in place: only new blobs are
@@ -31,7 +32,7 @@ from typing import TYPE_CHECKING
 from sitelore.app.settings import process_environment
 from sitelore.model.errors import CorruptData, NoSuchRun, UsageError
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey
-from sitelore.store.backup import sqlite
+from sitelore.store.backup import media, sqlite
 from sitelore.store.schema import REVISION
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from sitelore.app.settings import OperatorSettings
     from sitelore.store.blobs.object_store import ObjectBlobs
 
-MANIFEST, DATABASE, DUMP, BLOBS = "manifest.json", "sitelore.db", "database.dump", "blobs.db"
+MANIFEST, DATABASE, DUMP, BLOBS, MEDIA = "manifest.json", "sitelore.db", "database.dump", "blobs.db", "media"
 _LOCK, _LOCK_FILE = "blob deletion", "backup.lock"
 _LOCK_WAIT_S = 600.0
 _POLL_S = 0.2
@@ -61,7 +62,9 @@ class Manifest:
     created_at: float
     blobs: int
     copied: int = 0
-    """Blobs that were not in the backup before."""
+    """Blobs and media files that were not in the backup before."""
+    media: int = 0
+    """Media files."""
 
 
 @asynccontextmanager
@@ -123,11 +126,13 @@ async def _back_up_directory(data: Path, target: Path) -> Manifest:
         await asyncio.to_thread(sqlite.snapshot, data / DATABASE, pending)
         has_blobs = (data / BLOBS).exists()
         copied = await asyncio.to_thread(sqlite.copy_blobs, data / BLOBS, target / BLOBS) if has_blobs else 0
+        copied += await asyncio.to_thread(media.copy_media, data / MEDIA, target / MEDIA)
         pending.replace(target / DATABASE)
         if has_blobs:
             await asyncio.to_thread(sqlite.prune_blobs, data / BLOBS, target / BLOBS)
+        await asyncio.to_thread(media.prune_media, target / MEDIA, set(media.media_paths(data / MEDIA)))
     revision, blobs = sqlite.revision_of(target / DATABASE), sqlite.count_blobs(target / BLOBS)
-    return Manifest("sqlite", revision, created_at, blobs, copied)
+    return Manifest("sqlite", revision, created_at, blobs, copied, len(list(media.media_paths(target / MEDIA))))
 
 
 async def _back_up_servers(settings: OperatorSettings, target: Path) -> Manifest:
@@ -146,12 +151,14 @@ async def _back_up_servers(settings: OperatorSettings, target: Path) -> Manifest
             with closing(sqlite.open_blobs(target / BLOBS)) as blobs:
                 before = sqlite.stored_keys(blobs)
                 current = await _copy_objects(bucket, prefixes, before, blobs)
+                files, copied = await media.copy_media_objects(bucket.bucket, target / MEDIA)
                 pending.replace(target / DUMP)
                 sqlite.delete_blobs(blobs, before - current)
+                media.prune_media(target / MEDIA, files)
     finally:
         await bucket.close()
         await engine.close()
-    return Manifest("postgres", revision, created_at, len(current), len(current - before))
+    return Manifest("postgres", revision, created_at, len(current), len(current - before) + copied, len(files))
 
 
 async def _copy_objects(bucket: ObjectBlobs, prefixes: list[str], stored: set[str], blobs: sqlite.BlobFile) -> set[str]:
@@ -234,6 +241,8 @@ def _restore_directory(source: Path, data: Path, *, is_confirmed: bool) -> bool:
             sqlite.require_unused(data / name)
         if (data / DATABASE).exists() and not is_confirmed:
             return False
+        media.copy_media(source / MEDIA, data / MEDIA)
+        media.prune_media(data / MEDIA, set(media.media_paths(source / MEDIA)))
         for name in (BLOBS, DATABASE):
             sqlite.replace(source / name, data / name)
     return True
@@ -256,6 +265,8 @@ async def _restore_servers(source: Path, settings: OperatorSettings, *, is_confi
             return False
         for batch in sqlite.read_blobs(source / BLOBS):
             await bucket.put(batch)
+        for path in media.media_paths(source / MEDIA):
+            await bucket.bucket.put(path, await asyncio.to_thread((source / MEDIA / path).read_bytes))
         await postgres.drop_tables(engine)
         await postgres.restore(settings.database_url, source / DUMP, process_environment())
         await postgres.secure(engine)
@@ -290,6 +301,10 @@ def _unpack(source: Path, folder: Path) -> None:
                     content = archive.extractfile(name)
                     if content is not None:
                         shutil.copyfileobj(content, out)
+            for member in archive:
+                path = member.name.removeprefix(f"{MEDIA}/")
+                if media.is_media_path(path) and (content := archive.extractfile(member)) is not None:
+                    media.write_media(folder / MEDIA / path, content.read())
     except tarfile.TarError as error:
         raise CorruptData(f"{source} is not a backup, or is damaged: {error}.") from error
 

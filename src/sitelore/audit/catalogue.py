@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from sitelore.audit.rule import Limits, Rule
+from sitelore.audit.rule import Limits, PageCheck, Rule
 from sitelore.audit.rules import (
     access,
     content,
@@ -37,7 +38,7 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for module in _MODUL
 """All rules by id."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AuditConfig:
     """Which rules are on, and their thresholds. `audit_config` makes it from a mapping."""
 
@@ -46,6 +47,12 @@ class AuditConfig:
     """Thresholds that differ from those in the table, by rule."""
     excluded_paths: tuple[str, ...] = ()
     """Patterns of paths whose pages are not audited: `/archive/*`."""
+
+    @cached_property
+    def page_rules(self) -> list[tuple[Rule, PageCheck, Limits]]:
+        """The rules about single pages that are on, with their checks and thresholds."""
+        on = (rule for rule in RULES.values() if self.is_on(rule))
+        return [(rule, rule.page_check, self.limits(rule)) for rule in on if rule.page_check is not None]
 
     def is_on(self, rule: Rule) -> bool:
         """Whether a rule is switched on."""

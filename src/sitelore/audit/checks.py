@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.page import AuditPage
+from sitelore.audit.rule import kinds_of
 from sitelore.audit.site import Site
 from sitelore.model.audit import Finding
 from sitelore.model.url import Url
@@ -17,9 +18,10 @@ def check_page(page: AuditPage, config: AuditConfig = DEFAULT_CONFIG) -> list[Fi
     """The findings of all page rules on one page."""
     findings: list[Finding] = []
     if config.covers(page.url.path):
-        for rule in RULES.values():
-            if rule.page_check is not None and config.is_on(rule) and rule.applies_to(page):
-                findings += rule.findings(rule.page_check(page, config.limits(rule)), str(page.url))
+        url, kinds = str(page.url), kinds_of(page)
+        for rule, check, limits in config.page_rules:
+            if rule.applies in kinds and (hits := list(check(page, limits))):
+                findings += rule.findings(hits, url)
     return findings
 
 

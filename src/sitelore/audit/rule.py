@@ -74,6 +74,17 @@ class AppliesTo(StrEnum):
     """The whole site: a site rule chooses its pages by itself."""
 
 
+def kinds_of(page: AuditPage) -> frozenset[AppliesTo]:
+    """Which rules look at a page."""
+    holds = {
+        AppliesTo.ANY: True,
+        AppliesTo.KEPT: page.is_kept,
+        AppliesTo.HTML: page.is_html,
+        AppliesTo.INDEXABLE: page.is_indexable,
+    }
+    return frozenset(kind for kind, is_true in holds.items() if is_true)
+
+
 class Hit(NamedTuple):
     """What a check reports: the evidence, and where they differ from the rule and the page, the URL and the severity."""
 
@@ -112,16 +123,6 @@ class Rule:
     def is_site_rule(self) -> bool:
         """Whether it looks at the site as a whole."""
         return self.site_check is not None
-
-    def applies_to(self, page: AuditPage) -> bool:
-        """Whether the rule looks at this page."""
-        if self.applies is AppliesTo.HTML:
-            return page.is_html
-        if self.applies is AppliesTo.INDEXABLE:
-            return page.is_indexable
-        if self.applies is AppliesTo.KEPT:
-            return page.is_kept
-        return self.applies is AppliesTo.ANY
 
     def findings(self, hits: Iterable[Hit], url: str = "") -> Iterator[Finding]:
         """Yield the findings of what a check reports, each identity once."""

@@ -45,6 +45,7 @@ COMMANDS = {
     "reprocess": _Command("reprocess", "Extract a run's stored pages again, without requests."),
     "reindex": _Command("search", "Update the search index and build embeddings."),
     "deletions": _Command("search", "Review mass deletions that were held back."),
+    "changes": _Command("changes", "Show what is new, changed, gone or moved on a site."),
     "compare": _Command("runs", "Compare two runs or exports."),
     "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
     "worker": _Command("serve", "Work on queued runs, together with other workers."),

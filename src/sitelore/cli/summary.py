@@ -172,7 +172,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "changed": counts.changed,
         "saved": summary.saved,
         "sitemaps": counts.sitemaps,
-        "media": {**asdict(counts.media), "saved_bytes": counts.media.saved_bytes},
+        **({"media": {**asdict(counts.media), "saved_bytes": counts.media.saved_bytes}} if run.settings.media.types else {}),
         "redactions": dict(sorted(counts.redactions.items())),
         "rendered": summary.rendered,
         "rendering": dict(sorted(counts.rendering.items())),

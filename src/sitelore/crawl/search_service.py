@@ -1,238 +1,55 @@
-"""The search service: search, stored pages, and an index that is updated before it is queried.
+"""The search service: search, stored pages, and an index that is kept current.
 
-A crawl does not index. On a laptop the first query after a crawl indexes what has changed; a server keeps the index current in
-the background (`app.LazySearch.keep_current`). Embeddings are made when there is time; until then search uses keywords only.
-
-`Indexer` keeps a site's index in step with its pages: it marks pages as gone after a run, and chunks changed pages again. A
-crash loses nothing: each page's row records the document its chunks were made from, so the next call finds what is left.
+`crawl` indexes in a process beside itself (`app/index_process.py`), a server in the background (`app.LazySearch`); a query
+indexes the few pages that still wait. Embeddings are made when there is time; until then search uses keywords only.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import astuple, dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sitelore import metrics
-from sitelore.crawl.context import redaction_of
-from sitelore.export.boilerplate import Repeats, find_repeats, remove_repeats
-from sitelore.extract.redaction.personal_data import mask_markdown
-from sitelore.extract.redaction.redactor import redact
 from sitelore.frontier.presence import check_presence
-from sitelore.index.chunking.chunker import chunk_page
 from sitelore.index.embeddings.backfill import embed_missing
 from sitelore.index.search import Searcher
-from sitelore.index.terms import terms_of
 from sitelore.model.errors import EmbeddingFailed
 from sitelore.model.frontier import RunListing
-from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
+from sitelore.model.ids import BlobKey, SiteId
 from sitelore.model.search import (
-    Chunk,
-    ChunkSizes,
-    IndexedChunk,
-    IndexedPage,
     IndexProgress,
     IndexWritten,
-    PageToIndex,
     PresenceChanges,
     SearchAnswer,
     SearchQuery,
     SiteIndexStats,
 )
-from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, Redaction
+from sitelore.model.settings import BUILT_IN_ALONE, Redaction
+from sitelore.model.states import RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, Embedder, Ledger, SearchIndex
 
-_LOG = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from sitelore.crawl.indexer import Indexer
 
-_CHUNKER_VERSION = "3"
-"""Raised whenever an unchanged page would give different chunks or terms; every page is then indexed again."""
-_BATCH = 32
-_CONTENT_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
+_LOG = logging.getLogger(__name__)
 
 _NO_BLOB = BlobKey("0" * 64)
 """A key that is not stored: reading it shows whether the blob store can be reached."""
 _FRESH_S = 1.0
 _EMBED_RETRY_DELAY_S = 60.0
 _UNREADABLE_RETRY_DELAY_S = 60.0
-_MAX_PAGES_PER_QUERY = 200
+MAX_PAGES_PER_QUERY = 200
 """Pages that a query indexes first; more than this is left to the server or `sitelore reindex`."""
 
 Watch = Callable[[IndexProgress], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Landmark:
-    role: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredDocument:
-    """The part of a stored `Document` that is indexed."""
-
-    title: CleanText = NO_TEXT
-    h1: CleanText = NO_TEXT
-    lang: str = ""
-    published: str = ""
-    modified: str = ""
-    strategy: str = ""
-    markdown: CleanText = NO_TEXT
-    text: CleanText = NO_TEXT
-    landmarks: tuple[_Landmark, ...] = ()
-    structured: tuple[Any, ...] = ()
-
-
-_DECODER = msgspec.json.Decoder(_StoredDocument)
-
-
-@dataclass(frozen=True, slots=True)
-class _ChunkPolicy:
-    """How a site's pages become chunks: equal policies give equal chunks."""
-
-    repeats: Repeats
-    sizes: ChunkSizes
-    redaction: Redaction
-    """With `personal` set, personal data is masked in chunks."""
-
-    @property
-    def epoch(self) -> str:
-        """A digest of the policy and the chunker version."""
-        digest = hashlib.blake2b(digest_size=12)
-        repeats, masking = self.repeats, self.redaction
-        folders = [(name, sorted(lines)) for name, lines in sorted(repeats.folders.items())]
-        policy = (masking.personal, masking.personal_ids, masking.keep_contacts, len(masking.key) > 0)
-        # Stored epochs were computed with these keys; other keys would index every page again.
-        sizes = dict(zip(("target", "least", "most", "overlap"), astuple(self.sizes), strict=True))
-        parts = (_CHUNKER_VERSION, sorted(repeats.everywhere), folders, sorted(repeats.wide), policy, sizes)
-        digest.update(msgspec.json.encode(parts))
-        return digest.hexdigest()
-
-
-@dataclass(slots=True)
-class Indexer:
-    """Brings the search index of a site up to date."""
-
-    ledger: Ledger
-    search_index: SearchIndex
-    blobs: Blobs
-    clock: Clock
-    redaction: Redaction = BUILT_IN_ALONE
-    """The operator's redaction options."""
-    sizes: ChunkSizes = field(default_factory=ChunkSizes)
-
-    async def check_presence(self, site: SiteId) -> list[PresenceChanges]:
-        """Mark pages as gone by the results of runs that ended since the last call."""
-        changes = await self.search_index.check_presence(site, check_presence, self.clock())
-        for change in changes:
-            if change.held:
-                _LOG.warning("mass deletion held back: %d pages appear to be gone; confirm or reject it", change.held)
-        return changes
-
-    async def catch_up(self, stats: SiteIndexStats) -> AsyncIterator[tuple[IndexProgress, IndexWritten]]:
-        """Index all pages that wait, one batch at a time. If interrupted, the next call continues."""
-        policy = await self._chunk_policy(stats)
-        await self.search_index.open_epoch(stats.site, policy.epoch)
-        total = IndexWritten()
-        progress = IndexProgress(pages=await self._waiting(stats))
-        after = ""
-        while pages := await self.search_index.pages_to_index(stats.site, _BATCH, after):
-            started_at = time.perf_counter()
-            after = str(pages[-1].url)
-            documents = await asyncio.gather(*(self._load(page.document) for page in pages))
-            indexed = await asyncio.to_thread(_index_all, pages, documents, policy)
-            written = await self.search_index.write_pages(stats.site, policy.epoch, indexed)
-            metrics.INDEXED.inc(len(indexed))
-            metrics.INDEXING.observe(time.perf_counter() - started_at)
-            total = _sum(total, written)
-            done = progress.pages_done + len(pages)
-            chunks = progress.chunks + written.added + written.kept
-            progress = replace(progress, pages=max(progress.pages, done), pages_done=done, chunks=chunks)
-            yield progress, total
-
-    async def _waiting(self, stats: SiteIndexStats) -> int:
-        sites = await self.search_index.site_stats()
-        return next((site.waiting for site in sites if site.site == stats.site), 0)
-
-    async def _load(self, key: BlobKey) -> _StoredDocument | None:
-        try:
-            return _DECODER.decode(await self.blobs.get(key))
-        except (KeyError, msgspec.DecodeError):
-            _LOG.warning("stored document %s cannot be read; its page is not indexed until it can", key)
-            return None
-
-    async def _chunk_policy(self, stats: SiteIndexStats) -> _ChunkPolicy:
-        repeats = await find_repeats(self.search_index.sketches(stats.site))
-        runs, _ = await self.ledger.list_runs(RunListing(site=stats.name, limit=1))
-        settings = runs[0].settings if runs else CrawlSettings()
-        mask_personal = settings.personal is not PersonalPolicy.OFF
-        return _ChunkPolicy(repeats, self.sizes, replace(redaction_of(settings, self.redaction), personal=mask_personal))
-
-
-def _index_all(
-    pages: Sequence[PageToIndex], documents: Sequence[_StoredDocument | None], policy: _ChunkPolicy
-) -> list[IndexedPage]:
-    """Chunk the pages whose document was read. The others keep their chunks and wait."""
-    read = ((page, document) for page, document in zip(pages, documents, strict=True) if document is not None)
-    return [index_page(page, document, policy) for page, document in read]
-
-
-def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolicy) -> IndexedPage:
-    """Chunk one page, with the terms and metadata of every chunk."""
-    repeats = policy.repeats
-    cut = remove_repeats(document.markdown, document.text, repeats.on(page.url), repeats.wide).markdown
-    markdown = document.markdown if cut == document.markdown else redact(cut)[0]
-    if policy.redaction.personal:
-        structured = tuple(document.structured)
-        markdown = mask_markdown(markdown, page.url, document.title, structured=structured, options=policy.redaction)
-    title = page.title or document.title or document.h1
-    landmark = "main" if any(landmark.role == "main" for landmark in document.landmarks) else ""
-    chunks = chunk_page(page.url, markdown, policy.sizes, title=title, landmark=landmark)
-    return IndexedPage(
-        page.url,
-        page.document,
-        title,
-        document.lang,
-        _CONTENT_KINDS.get(document.strategy, "page"),
-        _timestamp(document.modified or document.published),
-        tuple(_indexed_chunk(chunk, title, document.lang) for chunk in chunks),
-    )
-
-
-def _indexed_chunk(chunk: Chunk, title: CleanText, lang: str) -> IndexedChunk:
-    headings = chunk.headings[1:] if chunk.headings[:1] == (title,) else chunk.headings
-    terms = terms_of("\n".join((title, *headings, chunk.lead, chunk.text)), lang)
-    text = embedded_text(chunk)
-    return IndexedChunk(chunk, terms, sum(terms.values()), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
-
-
-def embedded_text(chunk: Chunk) -> str:
-    """The text that is embedded for a chunk: its headings, its lead-in and its own text."""
-    return "\n".join(part for part in (" > ".join(chunk.headings), chunk.lead, chunk.text) if part)
-
-
-def _timestamp(date: str) -> float | None:
-    """A page's own date as Unix time; a year or month counts from its first day."""
-    if not date:
-        return None
-    parts = date.split("-")
-    full = date if len(parts) >= 3 else "-".join([*parts, *["01"] * (3 - len(parts))])
-    try:
-        moment = datetime.fromisoformat(full)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _sum(a: IndexWritten, b: IndexWritten) -> IndexWritten:
-    return IndexWritten(a.pages + b.pages, a.added + b.added, a.kept + b.kept, a.dropped + b.dropped)
 
 
 def _ignore_progress(_: IndexProgress) -> None:
@@ -243,9 +60,15 @@ def _ignore_progress(_: IndexProgress) -> None:
 class SearchService:
     """Searches the index of a tenant, and keeps it current."""
 
-    indexer: Indexer
+    ledger: Ledger
+    search_index: SearchIndex
+    blobs: Blobs
+    clock: Clock
+    redaction: Redaction = BUILT_IN_ALONE
+    """The operator's redaction options."""
     embedder: Embedder | None = None
     _searcher: Searcher = field(init=False)
+    _indexer: Indexer | None = None
     _refreshed_at: dict[SiteId, float] = field(default_factory=dict)
     _next_embed_at: float = 0.0
     _unreadable: dict[SiteId, tuple[int, float]] = field(default_factory=dict)
@@ -255,17 +78,13 @@ class SearchService:
         self._searcher = Searcher(self.search_index, self.embedder)
 
     @property
-    def search_index(self) -> SearchIndex:
-        """The index that is searched."""
-        return self.indexer.search_index
+    def indexer(self) -> Indexer:
+        """The indexer, built when it is first needed."""
+        if self._indexer is None:
+            from sitelore.crawl.indexer import Indexer  # noqa: PLC0415 a search alone does not need it
 
-    @property
-    def _ledger(self) -> Ledger:
-        return self.indexer.ledger
-
-    @property
-    def _blobs(self) -> Blobs:
-        return self.indexer.blobs
+            self._indexer = Indexer(self.ledger, self.search_index, self.blobs, self.redaction)
+        return self._indexer
 
     @property
     def model(self) -> str:
@@ -276,7 +95,7 @@ class SearchService:
         """Search an index that includes every run that has ended; without `update`, the index as it is."""
         for stats in await self.sites(query.sites) if update else ():
             if time.monotonic() - self._refreshed_at.get(stats.site, -_FRESH_S) >= _FRESH_S:
-                await self.refresh(stats, max_pages=_MAX_PAGES_PER_QUERY)
+                await self.refresh(stats, max_pages=MAX_PAGES_PER_QUERY)
         return await self._searcher.search(query)
 
     async def sites(self, names: tuple[str, ...] = ()) -> list[SiteIndexStats]:
@@ -288,14 +107,14 @@ class SearchService:
         self, stats: SiteIndexStats, *, max_pages: int | None = None, watch: Watch = _ignore_progress
     ) -> IndexWritten:
         """Index what changed since the last call. Does nothing if more than `max_pages` wait or another process indexes."""
-        async with self._ledger.leader_lock(f"index {stats.site}") as is_ours:
+        async with self.ledger.leader_lock(f"index {stats.site}") as is_ours:
             if not is_ours:
                 return IndexWritten()
-            changes = await self.indexer.check_presence(stats.site)
+            changes = await self.check_presence(stats.site)
             self._refreshed_at[stats.site] = time.monotonic()
             if changes:
                 stats = next((row for row in await self.sites() if row.site == stats.site), stats)
-            if not changes and not stats.waiting:
+            if not changes and not stats.waiting and not await self._is_to_finish(stats.site):
                 return IndexWritten()
             if max_pages is not None and stats.waiting > max_pages:
                 return IndexWritten()
@@ -308,10 +127,25 @@ class SearchService:
             self._unreadable[stats.site] = progress.pages_done - written.pages, time.monotonic() + _UNREADABLE_RETRY_DELAY_S
             return written
 
+    async def check_presence(self, site: SiteId) -> list[PresenceChanges]:
+        """Mark pages as gone by the results of runs that ended since the last call."""
+        changes = await self.search_index.check_presence(site, check_presence, self.clock())
+        for change in changes:
+            if change.held:
+                _LOG.warning("mass deletion held back: %d pages appear to be gone; confirm or reject it", change.held)
+        return changes
+
+    async def _is_to_finish(self, site: SiteId) -> bool:
+        """Whether a site that was indexed while it was crawled has to be looked at once more, because its crawl has ended."""
+        if self._indexer is None or not self._indexer.is_provisional(site):
+            return False
+        runs, _ = await self.ledger.list_runs(RunListing(states=frozenset({RunState.RUNNING})))
+        return all(run.site != site for run in runs)
+
     async def drop_index(self, site: SiteId) -> None:
         """Drop a site's index, to build it anew. Nothing is dropped when the stored pages cannot be reached."""
         with contextlib.suppress(KeyError):
-            await self._blobs.get(_NO_BLOB)
+            await self.blobs.get(_NO_BLOB)
         await self.search_index.forget(site)
 
     async def embed(
@@ -327,19 +161,18 @@ class SearchService:
             watch(progress)
         return done
 
-    async def update_all(self, stop: asyncio.Event) -> None:
-        """Index and embed once what has changed."""
+    async def update_words(self, stop: asyncio.Event) -> None:
+        """Index once what has changed, without embeddings."""
         for stats in await self.sites():
             if stop.is_set():
                 return
             await self.refresh(stats)
-        await self._embed_as_leader(stop)
 
-    async def _embed_as_leader(self, stop: asyncio.Event) -> None:
+    async def update_vectors(self, stop: asyncio.Event) -> None:
         """Embed in one process at a time. An unavailable model is tried again later; keyword search works meanwhile."""
         if self.embedder is None or time.monotonic() < self._next_embed_at:
             return
-        async with self._ledger.leader_lock("embed") as is_ours:
+        async with self.ledger.leader_lock("embed") as is_ours:
             if not is_ours:
                 return
             try:
@@ -353,5 +186,5 @@ class SearchService:
         row = await self.search_index.page(url)
         if row is None:
             return None
-        document: dict[str, Any] = msgspec.json.decode(await self._blobs.get(row.document))
+        document: dict[str, Any] = msgspec.json.decode(await self.blobs.get(row.document))
         return {**document, "url": str(row.url), "presence": row.presence.value, "fetched_at": row.fetched_at}

@@ -14,10 +14,13 @@ import msgspec
 from sitelore.export.rows import Row, cell, export_row
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import UrlRow
+from sitelore.model.states import UrlState
 
 _IDS_AND_TIMES = frozenset(
     {"run", "site", "id", "fetched_at", "etag", "last_modified", "elapsed_s", "created_at", "finished_at"}
 )
+_OF_FETCH = frozenset({"state", "status_code", "changed"})
+"""Fields in which a page that was not downloaded again (304) differs from the same page when it was."""
 _MAX_CELL_CHARS = 1 << 24
 
 
@@ -140,11 +143,17 @@ def _row_of(row: Any, path: Path) -> Row:
 
 
 def _changed_fields(old: Row, new: Row) -> tuple[tuple[str, Any, Any], ...]:
+    ignored = _IDS_AND_TIMES | _OF_FETCH if _is_unmodified(old) or _is_unmodified(new) else _IDS_AND_TIMES
     return tuple(
         (name, old[name], new[name])
         for name in old
-        if name in new and name not in _IDS_AND_TIMES and old[name] != new[name] and _as_text(old[name]) != _as_text(new[name])
+        if name in new and name not in ignored and old[name] != new[name] and _as_text(old[name]) != _as_text(new[name])
     )
+
+
+def _is_unmodified(row: Row) -> bool:
+    """Whether a page was known and not downloaded again."""
+    return str(row.get("state", "")) == UrlState.NOT_MODIFIED
 
 
 def _as_text(value: Any) -> str:

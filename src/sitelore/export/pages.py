@@ -16,9 +16,10 @@ import msgspec
 
 from sitelore.export.boilerplate import NO_REPEATS, Repeats, remove_repeats
 from sitelore.export.rows import Rows, chain_of, is_page, plain
+from sitelore.model.changes import SiteChange
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import UrlRow
-from sitelore.model.search import Hit, SearchAnswer, SearchQuery
+from sitelore.model.search import Explanation, Hit, SearchAnswer, SearchQuery
 from sitelore.model.settings import LinkStyle
 from sitelore.model.states import REDIRECT_STATES, UNCHANGED, WAITING, UrlState
 from sitelore.model.url import Url
@@ -243,6 +244,7 @@ def answer_json(query: SearchQuery, answer: SearchAnswer) -> dict[str, Any]:
         "mode": answer.mode.value,
         "chunks": answer.chunks,
         "embedded": answer.embedded,
+        "suggestion": answer.suggestion,
         "hits": [hit_json(hit) for hit in answer.hits],
     }
 
@@ -274,4 +276,27 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "fetched_at": moment(record.fetched_at),
         "presence": record.presence.value,
         "flags": [{"rule": flag.rule, "evidence": flag.evidence} for flag in record.flags],
+        **({"neighbours": [{"text": near.text, "start": near.start} for near in hit.neighbours]} if hit.neighbours else {}),
+        **({"explanation": _explanation_json(hit.explanation)} if hit.explanation is not None else {}),
     }
+
+
+def change_json(change: SiteChange) -> dict[str, Any]:
+    """One change of a site."""
+    return {
+        "change": change.kind.value,
+        "url": str(change.url),
+        "at": moment(change.at),
+        "moved_to": None if change.moved_to is None else str(change.moved_to),
+        "evidence": change.evidence,
+        "removed": list(change.removed),
+        "added": list(change.added),
+    }
+
+
+def _explanation_json(explanation: Explanation) -> dict[str, Any]:
+    words = [
+        {"term": word.term, "score": round(word.score, 6), "chunks": word.chunks, "fields": list(word.fields)}
+        for word in explanation.words
+    ]
+    return {"words": words, "adjacent": round(explanation.adjacent, 6), "weight": explanation.weight}

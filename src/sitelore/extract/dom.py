@@ -295,6 +295,16 @@ def as_element(node: AnyNode | None) -> Element | None:
     return node if isinstance(node, turbohtml.Element) else None
 
 
+def element_before(node: Element) -> Element | None:
+    """The element directly before an element; None where text is between them or nothing comes before."""
+    before = node.previous_sibling
+    while before is not None and not isinstance(before, turbohtml.Element):
+        if isinstance(before, turbohtml.Text) and before.data.strip():
+            return None
+        before = before.previous_sibling
+    return before
+
+
 def as_text(node: AnyNode | None) -> Text | None:
     """The node if it is text, else None."""
     return node if isinstance(node, turbohtml.Text) else None

@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, cast
 
 import msgspec
 import zstandard
 
 from sitelore.extract import dom
+from sitelore.extract.anchors import read_anchors
 from sitelore.extract.app_shell import ENOUGH_WORDS, NO_SHELL, detect_app_shell
 from sitelore.extract.content.main_content import Content, PageFacts, Title, find_title, main_content, place_title
 from sitelore.extract.content.visibility import Hiding, drop_hidden, drop_unseen, read_hiding, shown
@@ -55,6 +57,7 @@ from sitelore.model.audit_facts import AuditFacts
 from sitelore.model.document import (
     MAX_STORED_LINKS,
     PROBED_HEADER,
+    Anchor,
     Blob,
     Document,
     Heading,
@@ -100,6 +103,8 @@ class _Draft:
     markdown: str
     text: str
     links: PageLinks = NO_LINKS
+    anchors: tuple[tuple[str, str], ...] = ()
+    """(anchor, text) of headings and definition terms in the content."""
     structured: tuple[Entity, ...] = ()
     page_objects: tuple[Any, ...] = _NO_PAGE_OBJECTS
     """Forms, actions, media, brand."""
@@ -188,6 +193,7 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
         _shorten_attributes(tree)
     title = find_title(tree, metadata.title, metadata.site_name)
     content = main_content(tree, source, response.url.host, options.overrides, PageFacts(page.metas, bool(page.scripts)))
+    anchors = read_anchors(content.nodes)
     written = _write_content(tree, content, title, hiding, resolver)
     return _Draft(
         metadata,
@@ -195,6 +201,7 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
         written.markdown,
         written.text,
         links=links.without_nodes(),
+        anchors=anchors,
         structured=structured,
         page_objects=page_objects,
         facts=facts,
@@ -365,6 +372,8 @@ def _build_document(
     headings = [{"level": level, "text": rest[at]} for at, (level, _) in enumerate(outline.headings)]
     landmarks = [{"role": role, "label": rest[at]} for at, (role, _) in enumerate(outline.landmarks, len(headings))]
     del rest[: len(headings) + len(landmarks)]
+    anchors = [{"id": rest[at], "text": rest[at + 1]} for at in range(0, 2 * len(draft.anchors), 2)]
+    del rest[: 2 * len(anchors)]
     meta: dict[str, str] = dict(zip(metadata.meta, rest, strict=False))
     urls, nofollow = redacted.links.urls, redacted.links.nofollow
     links = list(map(_LinkRow, map(str, urls), map(nofollow.__contains__, urls), rest[len(meta) :]))
@@ -389,6 +398,7 @@ def _build_document(
         image=image,
         headings=cast("tuple[Heading, ...]", headings),
         landmarks=cast("tuple[Landmark, ...]", landmarks),
+        anchors=cast("tuple[Anchor, ...]", anchors),
         markdown=markdown,
         text=text,
         word_count=stats.words,
@@ -482,7 +492,8 @@ def _texts(draft: _Draft, links: PageLinks) -> list[str]:
     metadata, outline = draft.metadata, draft.metadata.outline
     own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]
     labels = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
-    return [*own, draft.markdown, draft.text, *labels, *metadata.meta.values(), *links.texts]
+    anchors = chain.from_iterable(draft.anchors)
+    return [*own, draft.markdown, draft.text, *labels, *anchors, *metadata.meta.values(), *links.texts]
 
 
 def _redact_links(links: PageLinks, redactor: Redactor) -> PageLinks:

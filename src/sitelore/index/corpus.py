@@ -6,7 +6,7 @@ A `Corpus` joins the sites. Rows count through all of them: sites are sorted by 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sitelore.index.lexical import (
     NO_POSTINGS,
     CorpusStatistics,
+    Floats,
     LiveChunks,
     Numbers,
     Rows,
@@ -24,12 +25,14 @@ from sitelore.index.lexical import (
     unpack_postings,
 )
 from sitelore.model.ids import SiteId
-from sitelore.model.search import ChunkTable, SearchQuery, SiteIndexStats
+from sitelore.model.search import FLAGGED, LINK_LIST, ChunkTable, SearchQuery, SiteIndexStats
 from sitelore.ports import SearchIndex
 
 Mask = NDArray[np.bool_]
 _LAST_CHARACTER = chr(0x10FFFF)
 
+LINK_LIST_WEIGHT = 0.3
+"""Lists of links (indexes, tables of contents, tag pages) repeat the words of what they lead to, which should come first."""
 CACHED_CHUNKS = 2_000_000
 """Chunks of all sites that are kept in memory between queries, about 30 bytes each."""
 CACHED_POSTINGS = 4_000_000
@@ -50,7 +53,10 @@ class SiteChunks:
             (rows[number] for number in np.frombuffer(table.page_numbers, "<u4").tolist()), np.int64, len(self.chunks)
         )
         self.pages = len(pages)
-        self._flagged = np.frombuffer(table.flagged, np.uint8).astype(np.bool_)
+        marks = np.frombuffer(table.marks, np.uint8)
+        self._flagged = (marks & FLAGGED).astype(np.bool_)
+        self.weights: Floats = np.where(marks & LINK_LIST, LINK_LIST_WEIGHT, 1.0)
+        """What the score of each chunk is multiplied with."""
         self._langs = _CategoryColumn(page.lang for page in pages)
         self._kinds = _CategoryColumn(page.kind for page in pages)
         self._dated = np.array([np.nan if page.dated is None else page.dated for page in pages], np.float64)
@@ -135,6 +141,7 @@ class Corpus:
         pages = [site.page_rows + first for site, first in zip(sites, first_pages, strict=True)]
         self.pages: Rows = np.concatenate(pages) if pages else np.empty(0, np.int64)
         """The page of each chunk. Pages are numbered by site and URL."""
+        self.weights: Floats = np.concatenate([site.weights for site in sites]) if sites else np.empty(0)
 
     def __len__(self) -> int:
         return len(self.statistics)
@@ -159,6 +166,14 @@ class Corpus:
         """The rows of those of a site's chunks that are live, and a mask of which are."""
         rows, live = self.sites[site].chunks.rows(numbers)
         return rows + self._first_rows[site], live
+
+    async def known_terms(self, search_index: SearchIndex, prefix: str, limit: int) -> dict[str, int]:
+        """The most frequent terms with this beginning over all sites, and in how many chunks each occurs."""
+        total: Counter[str] = Counter()
+        for site in self.sites:
+            if len(site.chunks):
+                total.update(dict(await search_index.terms(site.site, prefix, limit)))
+        return dict(sorted(total.items(), key=lambda known: (-known[1], known[0]))[:limit])
 
     async def postings(self, search_index: SearchIndex, terms: Collection[str]) -> dict[str, TermPostings]:
         """The postings of terms over all sites."""

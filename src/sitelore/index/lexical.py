@@ -177,6 +177,20 @@ def bm25_scores(terms: Sequence[ScoredTerm], statistics: CorpusStatistics) -> Fl
     return total
 
 
+def term_scores(term: ScoredTerm, row: int, statistics: CorpusStatistics) -> float:
+    """What a term adds to the score of one chunk."""
+    count = _counts_in(term, np.array([row]))
+    weight = term.query_term.weight * term.idf
+    return weight * float(saturate(count, statistics.norms[row : row + 1])[0]) if count[0] else 0.0
+
+
+def best_possible(query_terms: Sequence[QueryTerm], terms: Sequence[ScoredTerm], statistics: CorpusStatistics) -> float:
+    """The score that a chunk would have with every word of a query, many times; unknown words count as the rarest ones."""
+    idf = {term.query_term.terms: term.idf for term in terms}
+    rarest = statistics.idf(0)
+    return (K1 + 1) * sum(term.weight * idf.get(term.terms, rarest) for term in query_terms)
+
+
 def saturate(counts: Floats, norms: Floats) -> Floats:
     """BM25's saturated term frequency."""
     saturated: Floats = counts * (K1 + 1) / (counts + norms)

@@ -132,6 +132,21 @@ def rank_hybrid(
     return Ranked(rows, fuse(lexical, dense, weight), lexical, dense)
 
 
+def strength(ranked: Ranked, ideal: float) -> float:
+    """How good the best candidate is, between 0 and 1: its share of the best possible lexical score, and its similarity.
+
+    Scores within a query are relative to its best candidate; multiplied by this, they are comparable between queries, and a
+    query whose words are on no page has no high score.
+    """
+    by_words = np.nanmax(ranked.lexical, initial=0.0) / ideal if ideal > 0 else 0.0
+    if np.isnan(ranked.dense).all():
+        return float(by_words)
+    by_meaning = max(0.0, float(np.nanmax(ranked.dense)))
+    if np.isnan(ranked.lexical).all():
+        return by_meaning
+    return float(LEXICAL_WEIGHT * by_words + (1 - LEXICAL_WEIGHT) * by_meaning)
+
+
 def scale(values: Floats) -> Floats:
     """Scale to 0 for the lowest and 1 for the highest. NaN stays NaN, and equal values are all 1."""
     known = values[~np.isnan(values)]

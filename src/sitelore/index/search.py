@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappush, heappushpop
 
 import numpy as np
 
 from sitelore.index.corpus import Corpus, CorpusCache, Mask
-from sitelore.index.lexical import Floats, PairScorer, Rows, ScoredTerm, bm25_scores, score_terms
+from sitelore.index.explain import explain_words
+from sitelore.index.lexical import Floats, PairScorer, Rows, ScoredTerm, best_possible, bm25_scores, score_terms
+from sitelore.index.plain_text import plain_text
+from sitelore.index.query_syntax import ParsedQuery, parse_query
 from sitelore.index.ranking import (
     DEPTH,
     LEXICAL_WEIGHT,
@@ -34,12 +37,14 @@ from sitelore.index.ranking import (
     rank_hybrid,
     rank_lexical,
     sort_candidates,
+    strength,
     without_cut_ties,
 )
-from sitelore.index.snippets import make_snippet
-from sitelore.index.terms import QueryTerm, query_terms
+from sitelore.index.snippets import best_anchor, make_snippet
+from sitelore.index.spelling import nearest_term
+from sitelore.index.terms import WORD, QueryTerm, query_terms, terms_of
 from sitelore.model.errors import VectorsAway
-from sitelore.model.search import ChunkRecord, Hit, SearchAnswer, SearchMode, SearchQuery
+from sitelore.model.search import ChunkRecord, Explanation, Hit, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.ports import Embedder, SearchIndex
 
 MAX_QUERY_CHARS = 2_000
@@ -48,6 +53,18 @@ EMBEDDING_TIMEOUT_S = 5.0
 """A query whose vector takes longer is answered by words alone."""
 MIN_LOADED = 30
 """Candidates whose texts are loaded to look for adjacent words."""
+PHRASE_DEPTH = 1_000
+"""Candidates of each retriever where most may lack a phrase."""
+ENOUGH_VECTORS = 0.9
+"""The share of a site's chunks that must have a vector before words and meaning are combined: else the few with one win."""
+MIN_UNKNOWN_WORDS = 3
+"""Words of a query that is answered by meaning alone when none of them is on any page."""
+MAX_PREFIX_TERMS = 50
+MAX_NEIGHBOURS = 3
+MAX_PAGE_CHUNKS = 2_000
+"""Chunks of a page that are searched for the neighbours of one."""
+MAX_KNOWN_TERMS = 20_000
+"""Terms that a misspelt word is compared with: those with its first letter."""
 
 _SIMILARITY_DIGITS = 6
 """Further digits depend on the order of the rows of a matrix."""
@@ -64,11 +81,14 @@ class _PreparedQuery:
     masks: list[Mask | None]
     langs: tuple[str, ...]
     terms: list[QueryTerm]
+    phrases: tuple[str, ...] = ()
+    is_embedded: tuple[bool, ...] = ()
+    """For each site whether enough of its chunks have vectors to be compared by meaning."""
 
     @property
     def depth(self) -> int:
         """Candidates of each retriever."""
-        return max(DEPTH, 2 * self.query.limit)
+        return PHRASE_DEPTH if self.phrases else max(DEPTH, 2 * self.query.limit)
 
     @property
     def allowed(self) -> Mask | None:
@@ -110,34 +130,76 @@ class Searcher:
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
         """The best hits with snippets; none for a query without words."""
-        query = _bounded(query)
+        parsed = parse_query(_bounded(query))
+        query = parsed.query
         if query.mode is SearchMode.LEXICAL or not self._had_vectors:
-            return await self._answer(query, None)
+            return await self._answer(parsed, None)
         # Embedding takes most of the time and runs in a thread: start it before it is known to be needed.
         embedding = asyncio.ensure_future(self._embed(query.text))
         try:
-            return await self._answer(query, embedding)
+            return await self._answer(parsed, embedding)
         finally:
             embedding.cancel()
 
-    async def _answer(self, query: SearchQuery, embedding: asyncio.Future[bytes | None] | None) -> SearchAnswer:
+    async def _answer(self, parsed: ParsedQuery, embedding: asyncio.Future[bytes | None] | None) -> SearchAnswer:
+        query = parsed.query
         stats = await self._search_index.site_stats(self._embedder.model if self._embedder else "")
-        searched = [site for site in stats if site.chunks and (not query.sites or site.name in query.sites)]
-        prepared = _prepare(query, await self._cache.corpus(searched))
+        searched = [site for site in stats if site.chunks and (not query.sites or any(map(site.is_named, query.sites)))]
+        prepared = await self._prepare(parsed, searched)
         chunks = sum(
             len(site.chunks) if mask is None else int(mask.sum())
             for site, mask in zip(prepared.corpus.sites, prepared.masks, strict=True)
         )
         embedded = min(chunks, sum(site.embedded for site in searched))
-        self._had_vectors = embedded > 0
+        self._had_vectors = any(prepared.is_embedded)
         if not prepared.terms or not chunks:
             return SearchAnswer((), SearchMode.LEXICAL, chunks, embedded)
-        needs_vector = embedded > 0 and query.mode is not SearchMode.LEXICAL
-        awaited = (embedding or self._embed(query.text)) if needs_vector else _no_vector()
-        vector, lexical = await asyncio.gather(awaited, self._search_lexical(prepared))
+        lexical = await self._search_lexical(prepared)
+        needs_vector = query.mode is not SearchMode.LEXICAL and any(prepared.is_embedded)
+        if not lexical.terms and len(prepared.terms) < MIN_UNKNOWN_WORDS and query.mode is SearchMode.HYBRID:
+            needs_vector = False  # an unknown name is not a question that something similar would answer
+        vector = await (embedding or self._embed(query.text)) if needs_vector else None
         ranked, mode = await self._rank(prepared, lexical, vector)
-        hits = await self._hits(prepared, lexical.terms, ranked)
-        return SearchAnswer(hits, mode, chunks, embedded)
+        hits = await self._hits(prepared, lexical, ranked)
+        suggestion = "" if hits and lexical.terms else await self._suggestion(prepared, lexical)
+        return SearchAnswer(hits, mode, chunks, embedded, suggestion)
+
+    async def _prepare(self, parsed: ParsedQuery, searched: Sequence[SiteIndexStats]) -> _PreparedQuery:
+        corpus = await self._cache.corpus(searched)
+        langs = tuple(sorted(corpus.langs)) or ("",)
+        terms = query_terms(parsed.query.text, langs)
+        for prefix in parsed.prefixes:
+            known = await corpus.known_terms(self._search_index, prefix.casefold(), MAX_PREFIX_TERMS)
+            stems = [name for term in query_terms(prefix, langs) for name in term.terms]
+            terms.append(QueryTerm(tuple(dict.fromkeys((*known, *stems)))))
+        enough = ENOUGH_VECTORS if parsed.query.mode is SearchMode.HYBRID else 0.0
+        by_site = {site.site: site.embedded > 0 and site.embedded >= enough * site.chunks for site in searched}
+        is_embedded = tuple(by_site[site.site] for site in corpus.sites)
+        return _PreparedQuery(parsed.query, corpus, corpus.masks(parsed.query), langs, terms, parsed.phrases, is_embedded)
+
+    async def _suggestion(self, prepared: _PreparedQuery, lexical: _LexicalResult) -> str:
+        """The query with known words in place of unknown ones; empty where there are none like them."""
+        known_names = {name for term in lexical.terms for name in term.query_term.terms}
+        corrected = prepared.query.text
+        for word in dict.fromkeys(WORD.findall(prepared.query.text)):
+            names = [name for term in query_terms(word, prepared.langs) for name in term.terms]
+            if not names or known_names.intersection(names):
+                continue
+            near = await prepared.corpus.known_terms(self._search_index, names[0][:1], MAX_KNOWN_TERMS)
+            if not (term := nearest_term(names[0], near.items())):
+                return ""
+            corrected = corrected.replace(word, await self._written_form(prepared, term))
+        return corrected.strip() if corrected != prepared.query.text else ""
+
+    async def _written_form(self, prepared: _PreparedQuery, term: str) -> str:
+        """A word of a page that has this term: terms are stems."""
+        postings = await prepared.corpus.postings(self._search_index, [term])
+        rows = postings[term].rows[:1] if term in postings else np.empty(0, np.int64)
+        for record in (await self._records(prepared.corpus, rows)).values():
+            for word in WORD.findall(f"{record.title} {record.text}"):
+                if term in terms_of(word, record.lang):
+                    return str(word).casefold()
+        return term
 
     async def _embed(self, text: str) -> bytes | None:
         if self._embedder is None:
@@ -153,11 +215,12 @@ class Searcher:
         query, corpus = prepared.query, prepared.corpus
         names = {name for term in prepared.terms for name in term.terms}
         terms = score_terms(prepared.terms, await corpus.postings(self._search_index, names), corpus.statistics)
-        scores = bm25_scores(terms, corpus.statistics)
+        scores = corpus.weights * bm25_scores(terms, corpus.statistics)
+        allowed = prepared.allowed
+        if prepared.phrases:
+            allowed = _with_all_words(prepared, terms, allowed)
         per_page = max(PER_PAGE, query.per_page)
-        return _LexicalResult(
-            terms, scores, lexical_candidates(scores, corpus.pages, prepared.allowed, prepared.depth, per_page)
-        )
+        return _LexicalResult(terms, scores, lexical_candidates(scores, corpus.pages, allowed, prepared.depth, per_page))
 
     async def _rank(self, prepared: _PreparedQuery, lexical: _LexicalResult, vector: bytes | None) -> tuple[Ranked, SearchMode]:
         """Every candidate, the best first, and the mode that was possible."""
@@ -171,6 +234,7 @@ class Searcher:
             ranked = (
                 rank_dense(rows, similarities) if mode is SearchMode.DENSE else rank_hybrid(best, scores, rows, similarities)
             )
+            ranked = replace(ranked, scores=ranked.scores * prepared.corpus.weights[ranked.rows])
         return sort_candidates(ranked, prepared.corpus.pages, query.per_page), mode
 
     async def _search_dense(
@@ -191,7 +255,7 @@ class Searcher:
         for index, (site, also) in enumerate(corpus.numbers_by_site(always)):
             mask = prepared.masks[index]
             among = None if mask is None else site.chunks.numbers[mask].astype("<u4").tobytes()
-            if mask is not None and not mask.any():
+            if not prepared.is_embedded[index] or (mask is not None and not mask.any()):
                 continue
             near = await self._search_index.nearest(site.site, model, vector, 2 * depth, also, among)
             rows, live = corpus.rows(index, np.asarray(near.numbers, np.uint32))
@@ -199,28 +263,51 @@ class Searcher:
             parts.append(without_cut_ties(rows, scores, always, 2 * depth))
         return merge_nearest(parts, always, depth)
 
-    async def _hits(self, prepared: _PreparedQuery, terms: list[ScoredTerm], ranked: Ranked) -> tuple[Hit, ...]:
-        query = prepared.query
-        candidates = await self._load(prepared.corpus, ranked, max(query.limit, MIN_LOADED))
+    async def _hits(self, prepared: _PreparedQuery, lexical: _LexicalResult, ranked: Ranked) -> tuple[Hit, ...]:
+        query, terms = prepared.query, lexical.terms
+        candidates = await self._load(prepared, ranked, max(query.limit, MIN_LOADED))
         candidates = _with_pair_scores(prepared, terms, candidates, ranked)
         candidates.sort(key=_result_order)
         weights = _snippet_weights(prepared.terms, terms)
-        return tuple(_hit(candidate, weights) for candidate in candidates[: query.limit])
+        top = max((candidate.score for candidate in candidates), default=0.0)
+        ideal = best_possible(prepared.terms, terms, prepared.corpus.statistics)
+        unit = min(1.0, strength(ranked, ideal)) / top if top > 0 else 0.0
+        hits = [_hit(replace(candidate, score=unit * candidate.score), weights) for candidate in candidates[: query.limit]]
+        if query.max_tokens is not None:
+            hits = _within_budget(hits, query.max_tokens)
+        if query.neighbours:
+            hits = [replace(hit, neighbours=await self._neighbours(prepared, hit, query.neighbours)) for hit in hits]
+        if query.explain:
+            hits = [
+                replace(hit, explanation=_explanation(prepared, terms, candidate))
+                for hit, candidate in zip(hits, candidates, strict=False)
+            ]
+        return tuple(hits)
 
-    async def _load(self, corpus: Corpus, ranked: Ranked, count: int) -> list[_LoadedCandidate]:
-        """The first `count` candidates that may be shown."""
+    async def _neighbours(self, prepared: _PreparedQuery, hit: Hit, count: int) -> tuple[ChunkRecord, ...]:
+        """The chunks before and after a hit on its page, in order."""
+        corpus = prepared.corpus
+        index = next(at for at, site in enumerate(corpus.sites) if site.site == hit.chunk.site)
+        rows, _ = corpus.rows(index, np.array([hit.chunk.number], np.uint32))
+        of_page = np.flatnonzero(corpus.pages == corpus.pages[rows[0]])[:MAX_PAGE_CHUNKS] if len(rows) else rows
+        records = sorted((await self._records(corpus, of_page)).values(), key=lambda record: record.start)
+        at = next((at for at, record in enumerate(records) if record.number == hit.chunk.number), 0)
+        return tuple(records[max(0, at - count) : at] + records[at + 1 : at + 1 + count])
+
+    async def _load(self, prepared: _PreparedQuery, ranked: Ranked, count: int) -> list[_LoadedCandidate]:
+        """The first `count` candidates that may be shown, and contain the phrases of the query."""
         loaded: list[_LoadedCandidate] = []
         at = 0
         while len(loaded) < count and at < len(ranked.rows):
             indices = np.arange(at, min(len(ranked.rows), at + count - len(loaded)))
             batch = ranked.take(indices)
-            records = await self._records(corpus, batch.rows)
+            records = await self._records(prepared.corpus, batch.rows)
             loaded += [
                 _LoadedCandidate(records[row], row, score, lexical, dense)
                 for row, score, lexical, dense in zip(
                     batch.rows.tolist(), batch.scores.tolist(), batch.lexical.tolist(), batch.dense.tolist(), strict=True
                 )
-                if row in records
+                if row in records and _has_phrases(records[row], prepared.phrases)
             ]
             at += len(indices)
         return loaded
@@ -236,22 +323,56 @@ class Searcher:
         return records
 
 
-async def _no_vector() -> None:
-    return None
-
-
 def _bounded(query: SearchQuery) -> SearchQuery:
     return replace(
         query,
         text=query.text[:MAX_QUERY_CHARS],
         limit=min(MAX_LIMIT, max(1, query.limit)),
         per_page=max(1, query.per_page),
+        neighbours=min(MAX_NEIGHBOURS, max(0, query.neighbours)),
     )
 
 
-def _prepare(query: SearchQuery, corpus: Corpus) -> _PreparedQuery:
-    langs = tuple(sorted(corpus.langs)) or ("",)
-    return _PreparedQuery(query, corpus, corpus.masks(query), langs, query_terms(query.text, langs))
+def _within_budget(hits: list[Hit], max_tokens: int) -> list[Hit]:
+    """The first hits whose texts have no more tokens than this together; the first one is always among them."""
+    total, within = 0, list[Hit]()
+    for hit in hits:
+        total += hit.chunk.tokens
+        if within and total > max_tokens:
+            break
+        within.append(hit)
+    return within
+
+
+def _with_all_words(prepared: _PreparedQuery, terms: list[ScoredTerm], allowed: Mask | None) -> Mask:
+    """The allowed chunks that contain every word of the phrases, in whatever order."""
+    scored = {name: term for term in terms for name in term.query_term.terms}
+    mask = np.ones(len(prepared.corpus), np.bool_) if allowed is None else allowed.copy()
+    for phrase in prepared.phrases:
+        for term in query_terms(phrase, prepared.langs):
+            containing = np.zeros(len(mask), np.bool_)
+            for name in term.terms:
+                if name in scored:
+                    containing[scored[name].postings.rows] = True
+            mask &= containing
+    return mask
+
+
+def _has_phrases(record: ChunkRecord, phrases: Sequence[str]) -> bool:
+    """Whether a chunk contains phrases as they are written, but for case and white space."""
+    if not phrases:
+        return True
+    text = " ".join([record.title, *record.headings, plain_text(record.text), record.text]).casefold()
+    text = " ".join(text.split())
+    return all(" ".join(phrase.casefold().split()) in text for phrase in phrases)
+
+
+def _explanation(prepared: _PreparedQuery, terms: list[ScoredTerm], candidate: _LoadedCandidate) -> Explanation:
+    corpus, record = prepared.corpus, candidate.record
+    pairs = PairScorer(prepared.query.text, prepared.langs, terms)
+    adjacent = pairs.score(record.text, record.lang, float(corpus.statistics.norms[candidate.row])) if pairs else 0.0
+    words = explain_words(record, candidate.row, terms, corpus.statistics)
+    return Explanation(words, adjacent, float(corpus.weights[candidate.row]))
 
 
 def _with_pair_scores(
@@ -295,8 +416,11 @@ def _snippet_weights(query_terms: list[QueryTerm], terms: list[ScoredTerm]) -> M
 
 def _hit(candidate: _LoadedCandidate, weights: Mapping[str, float]) -> Hit:
     snippet = make_snippet(candidate.record.text, weights, candidate.record.lang)
+    anchor, is_at_anchor = best_anchor(candidate.record, weights)
     return Hit(
         chunk=candidate.record,
+        anchor=anchor,
+        is_at_anchor=is_at_anchor,
         score=candidate.score,
         lexical=None if np.isnan(candidate.lexical) else candidate.lexical,
         dense=None if np.isnan(candidate.dense) else candidate.dense,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sitelore.index.plain_text import plain_text
 from sitelore.index.terms import EDGES, WORD, is_unspaced, token_terms, vocabulary
+from sitelore.model.search import ChunkRecord
 
 WIDTH = 300
 """Characters, without ellipses."""
@@ -25,6 +26,31 @@ class Snippet:
 
     text: str
     highlights: tuple[tuple[int, int], ...] = ()
+
+
+def best_anchor(chunk: ChunkRecord, weights: Mapping[str, float]) -> tuple[str, bool]:
+    """The page's own anchor at or above the part of a chunk with the most query terms, and whether that part begins there.
+
+    A term in the first line of a part, its heading or signature, counts twice.
+    """
+    if not chunk.anchors:
+        return "", False
+    terms_by_token = token_terms(chunk.lang)
+
+    def weigh(text: str) -> float:
+        terms = {term for token in text.split() for term in terms_by_token[token]}
+        return sum(weights.get(term, 0.0) for term in terms)
+
+    places = [(0, next((anchor for at, anchor in chunk.anchors if at < 0), ""), False)]
+    places += [(at, anchor, True) for at, anchor in chunk.anchors if at >= 0]
+    ends = [start for start, _, _ in places[1:]] + [len(chunk.text)]
+    best, best_weight = ("", False), 0.0
+    for (start, anchor, is_at_anchor), end in zip(places, ends, strict=True):
+        part = chunk.text[start:end]
+        weight = weigh(part) + weigh(part.partition("\n")[0])
+        if weight > best_weight:
+            best, best_weight = (anchor, is_at_anchor), weight
+    return best
 
 
 class _TermMatch(NamedTuple):

@@ -26,10 +26,10 @@ PART_WEIGHT = 0.6
 """Weight in a query of an identifier and of each of its parts."""
 STOP_WORD_WEIGHT = 0.3
 MAX_STEMMED_CHARS = 64
-CACHED_WORDS = 50_000
+CACHED_WORDS = 100_000
 MAX_CACHED_WORD_CHARS = 40
 MAX_CACHED_TOKEN_CHARS = 120
-CACHED_TERMS = 20_000
+CACHED_TERMS = 100_000
 CACHED_LANGUAGES = 64
 
 _MARKS = (
@@ -111,10 +111,10 @@ class TokenTerms(dict[str, tuple[str, ...]]):
 
 def terms_of(text: str, lang: str = "") -> Counter[str]:
     """Count the terms of a text."""
-    terms_of_word = vocabulary(lang)
+    terms_of_token = token_terms(lang)
     counted: Counter[str] = Counter()
-    for word, count in Counter(WORD.findall(text)).items():
-        for term in terms_of_word[word]:
+    for token, count in Counter(text.split()).items():
+        for term in terms_of_token[token]:
             counted[term] += count
     return counted
 
@@ -195,9 +195,13 @@ def _joined(word: str, parts: list[str]) -> str:
     return word if any(map(str.isdigit, word)) else "".join(parts)
 
 
-@lru_cache(CACHED_TERMS)
 def _term(word: str, language: str) -> str:
-    folded = stem(word.casefold()[:MAX_STEMMED_CHARS], language)
+    return _stemmed(word.casefold()[:MAX_STEMMED_CHARS], language)
+
+
+@lru_cache(CACHED_TERMS)
+def _stemmed(word: str, language: str) -> str:
+    folded = stem(word, language)
     if not folded.isascii():
         folded = unicodedata.normalize("NFC", _POINTS.sub("", unicodedata.normalize("NFD", folded)))
     return folded[:MAX_TERM]

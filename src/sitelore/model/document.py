@@ -64,6 +64,14 @@ class Landmark:
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """What the fragment of a URL names: the anchor of a heading or definition term, and the start of its text."""
+
+    id: CleanText
+    text: CleanText
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """All extracted data of a page, redacted. Its JSON is stored as a blob and shown by exports and the API."""
 
@@ -83,6 +91,8 @@ class Document:
     image: CleanText = NO_TEXT
     headings: tuple[Heading, ...] = ()
     landmarks: tuple[Landmark, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+    """Of headings and definition terms in the content, in page order."""
     markdown: CleanText = NO_TEXT
     text: CleanText = NO_TEXT
     word_count: int = 0

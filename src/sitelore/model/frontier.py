@@ -612,13 +612,27 @@ class UrlOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UrlListing:
-    """A page of a run's URLs. Empty `states`: all."""
+    """A page of a run's URLs. An empty filter lets every URL pass."""
 
     states: frozenset[UrlState] = frozenset()
     order: UrlOrder = UrlOrder.ID
     descending: bool = False
     limit: int = 100
     offset: int = 0
+    skip_reasons: frozenset[SkipReason] = frozenset()
+    error: str = ""
+    """The cause, which is the part of the error before its first colon."""
+    text: str = ""
+    """Part of the URL or of the title."""
+
+
+@dataclass(frozen=True, slots=True)
+class UrlFacets:
+    """How many URLs of a list have each state, skip reason and cause of error. Each ignores the filter by itself."""
+
+    states: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,18 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from urllib.parse import quote
 
 from sitelore.model.ids import NO_TEXT, BlobKey, ChunkId, CleanText, RunId, SiteId
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
+
+_FRAGMENT_CHARS = "!$&'()*+,;=:@/?"
+"""Characters that a fragment may hold as they are, besides letters, digits and `._~-` (RFC 3986 §3.5)."""
+
+
+FLAGGED, LINK_LIST = 1, 2
+"""Marks of a chunk in the chunk table: suspected prompt injection; most of its text is labels of links."""
 
 
 class Presence(StrEnum):
@@ -32,7 +40,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a page's Markdown. `text` is exactly the bytes from `start` to `end` of its UTF-8."""
+    """A piece of a page. `text` is what its Markdown shows from byte `start` to `end`: without the targets of links."""
 
     id: ChunkId
     """Hash of the page's URL and the chunk's text, so that an edit elsewhere on the page does not change it."""
@@ -49,7 +57,13 @@ class Chunk:
     landmark: str = ""
     fragment: str = ""
     """`:~:text=…`, appended to the page's URL after `#`: a browser scrolls to the chunk."""
+    anchors: tuple[tuple[int, str], ...] = ()
+    """The page's own anchors: the one above the chunk (-1), and those in it with their offsets in `text`."""
     flags: tuple[Flag, ...] = ()
+    definitions: tuple[str, ...] = ()
+    """What it defines: signatures of functions, options, settings. Parts of its text."""
+    is_link_list: bool = False
+    """Whether most of its text is labels of links: an index, a table of contents, a tag page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +88,8 @@ class PageToIndex:
     title: CleanText = NO_TEXT
     content_type: str = ""
     fetched_at: float = 0.0
+    has_chunks: bool = False
+    """Whether its chunks were made from this document, by other settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +137,11 @@ class SiteIndexStats:
     held: int = 0
     """Pages of a mass deletion that waits for confirmation."""
 
+    def is_named(self, name: str) -> bool:
+        """Whether a name means this site: its name, its host without the port, or a domain above that."""
+        host = self.name.partition(":")[0]
+        return name in {self.name, host} or host.endswith(f".{name}")
+
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
@@ -158,8 +179,8 @@ class ChunkTable:
     """uint32, one per chunk."""
     lengths: bytes = b""
     """uint16, one per chunk."""
-    flagged: bytes = b""
-    """uint8, 1 where a chunk has flags."""
+    marks: bytes = b""
+    """uint8: the sum of `FLAGGED` and `LINK_LIST` where they apply to a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +204,7 @@ class ChunkRecord:
     tokens: int
     landmark: str = ""
     fragment: str = ""
+    anchors: tuple[tuple[int, str], ...] = ()
     flags: tuple[Flag, ...] = ()
     presence: Presence = Presence.PRESENT
     fetched_at: float = 0.0
@@ -213,8 +235,37 @@ class SearchQuery:
     per_page: int = 2
     """The maximum number of hits from one page."""
     mode: SearchMode = SearchMode.HYBRID
+    max_tokens: int | None = None
+    """The number of tokens that the texts of all hits may have together; the first hit is always given."""
+    neighbours: int = 0
+    """How many chunks before and after each hit are given with it."""
+    explain: bool = False
+    """Whether hits say how their score came about."""
     flagged: bool = True
     """Whether chunks with a suspected prompt injection are included."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermExplanation:
+    """What one word of the query contributed to the score of a result."""
+
+    term: str
+    score: float
+    chunks: int
+    """In how many chunks the term occurs."""
+    fields: tuple[str, ...] = ()
+    """Where in the chunk: title, headings, definitions, anchors, text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How the score of a result came about."""
+
+    words: tuple[TermExplanation, ...] = ()
+    adjacent: float = 0.0
+    """The bonus for words that are adjacent in the query and on the page, in units of the lexical score."""
+    weight: float = 1.0
+    """What the score was multiplied with: less than 1 for a list of links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +274,29 @@ class Hit:
 
     chunk: ChunkRecord
     score: float
+    """Between 0 and 1, comparable between queries: 1 would be a chunk with every word of the query, and the same meaning."""
     lexical: float | None = None
+    """BM25."""
     dense: float | None = None
+    """Cosine similarity."""
     snippet: str = ""
     highlights: tuple[tuple[int, int], ...] = ()
     """Character offsets of the query's words in the snippet."""
 
+    anchor: str = ""
+    """The page's own anchor nearest above the part that answers."""
+    is_at_anchor: bool = False
+    """Whether that part begins at the anchor, so that no text fragment is needed."""
+    neighbours: tuple[ChunkRecord, ...] = ()
+    """The chunks before and after it on its page, in order, where the query has `neighbours`."""
+    explanation: Explanation | None = None
+    """Where the query has `explain`."""
+
     @property
     def citation(self) -> str:
         """The URL that leads to the text itself."""
-        return f"{self.chunk.url}#{self.chunk.fragment}" if self.chunk.fragment else str(self.chunk.url)
+        fragment = quote(self.anchor, safe=_FRAGMENT_CHARS) + ("" if self.is_at_anchor else self.chunk.fragment)
+        return f"{self.chunk.url}#{fragment}" if fragment else str(self.chunk.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +309,8 @@ class SearchAnswer:
     chunks: int = 0
     embedded: int = 0
     """How many of the searched chunks have a vector."""
+    suggestion: str = ""
+    """The query with another spelling of words that are on no page, where nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ starts, not on the one when the channel was created.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sitelore.crawl.runs import first_offers, pipeline_settings, site_name
@@ -32,8 +33,11 @@ from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, MediaPolicy, 
 from sitelore.model.states import RunState
 from sitelore.platform import signatures
 from sitelore.platform.cron import check_cron, check_time_zone, plan, rule_of
+from sitelore.platform.secret_box import SecretBox, SecretUnreadable
 from sitelore.platform_ports import Channels
 from sitelore.ports import Clock
+
+_LOG = logging.getLogger(__name__)
 
 ROBOTS_AGENTS = ("Googlebot",)
 """Crawls of channels obey the rules for these agents as well."""
@@ -54,6 +58,8 @@ class ChannelService:
     """The operator's private addresses that crawls may reach."""
     announce: Callable[[RunId], Awaitable[None]] = _announce_nothing
     """Wakes the workers."""
+    secrets: SecretBox = field(default_factory=SecretBox)
+    """Encrypts the secrets of channels."""
 
     def for_tenant(self, tenant: TenantId) -> ChannelService:
         """The channels of another tenant."""
@@ -72,10 +78,6 @@ class ChannelService:
         if changed is not None and changed.settings != channel.settings:
             await self.plan_schedules(await self.tenant_settings(), [changed.id], self.clock())
         return changed
-
-    async def delete(self, channel: Channel) -> bool:
-        """Delete a channel with everything of its site. A crawl that has not ended is cancelled."""
-        return await self.channels.delete_channel(channel.id, self.clock())
 
     async def start(
         self, channel: Channel, trigger: Trigger, by: str, key: IdempotencyKey | None = None
@@ -131,8 +133,17 @@ class ChannelService:
     async def new_secret(self, channel: Channel) -> str:
         """Replace the secret with which change notices of the channel are signed. It is shown once."""
         secret = signatures.new_secret()
-        await self.channels.set_secret(channel.id, secret, self.clock())
+        await self.channels.set_secret(channel.id, self.secrets.seal(secret, _row_of(channel)), self.clock())
         return secret
+
+    async def secret(self, channel: Channel) -> str | None:
+        """The secret of the channel; None when it has none, or the operator's key for it is missing."""
+        stored = await self.channels.secret(channel.id)
+        try:
+            return None if stored is None else self.secrets.open(stored, _row_of(channel))
+        except SecretUnreadable as problem:
+            _LOG.warning("%s", problem, extra={"channel": channel.id})
+            return None
 
     async def brand(self) -> tuple[StoredBrand, dict[str, Any]]:
         """What is stored of the tenant's brand, and the brand that results: a person's entries before detected values."""
@@ -181,3 +192,8 @@ class ChannelService:
             media=MediaPolicy(config.media_types if config.include_media else (), video_bytes=config.max_video_mb * 2**20),
             allow_private=self.allow_private,
         )
+
+
+def _row_of(channel: Channel) -> str:
+    """The row that an encrypted secret belongs to: in another one it is not valid."""
+    return f"channel:{channel.tenant}:{channel.id}"

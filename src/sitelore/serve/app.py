@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from sitelore.model.errors import Conflict, NotPermitted, UsageError
-from sitelore.serve import problems
+from sitelore.serve import dashboard, problems
 from sitelore.serve.context import AccessControl, ApiSettings, AppContext
 from sitelore.serve.mcp.transports import PATH as MCP_PATH
 from sitelore.serve.mcp.transports import McpApp
@@ -29,8 +29,10 @@ from sitelore.serve.routes import (
     channels,
     media,
     operations,
+    pages,
     quick,
     runs,
+    session,
     signup,
     sites,
     tenant_settings,
@@ -45,8 +47,8 @@ _BY_STATUS = {
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
 ROUTERS = (
-    quick.router, runs.router, sites.router, audits.router, channels.router, webcrawl.router, media.router,
-    tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
+    quick.router, runs.router, pages.router, sites.router, session.router, audits.router, channels.router, webcrawl.router,
+    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
@@ -76,6 +78,7 @@ def application(
         return Response(description(), media_type=quick.JSON)
 
     app.add_route(DESCRIPTION, openapi, methods=["GET"], include_in_schema=False)
+    app.router.routes += dashboard.routes()
     if mcp is not None:
         app.router.routes.append(Route(MCP_PATH, mcp, include_in_schema=False))
     app.add_exception_handler(HTTPException, _http_problem)

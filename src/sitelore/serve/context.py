@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
+from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.platform.authentication import Authenticator
 from sitelore.platform_ports import AccountDirectory, Accounts, Channels, RateLimiter
 from sitelore.ports import AuditStore, BlobStorage, Clock, Ledger, RunQueue
+from sitelore.serve.sessions import Sessions
 
 if TYPE_CHECKING:
     from sitelore.app.app import App
@@ -47,6 +49,8 @@ class AppContext:
     directory: AccountDirectory
     """Users, tokens and audit logs of all tenants."""
     rate_limiter: RateLimiter
+    delete_channel: Callable[[Channel], Awaitable[None]]
+    """Cancels the crawl of a channel and deletes everything of its site."""
     delete_tenant: Callable[[Tenant], Awaitable[None]]
     """Cancels the runs of a tenant and deletes everything of it."""
     open_webhooks: Callable[[], WebhookService]
@@ -55,6 +59,8 @@ class AppContext:
     """Gives the media of a tenant."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
+    demo_site: Callable[[], str] | None = None
+    """Starts the bundled example site in this process and gives its URL. None where workers are other processes."""
     tenant: TenantId = DEFAULT_TENANT
 
     def for_tenant(self, tenant: TenantId) -> AppContext:
@@ -83,8 +89,8 @@ def context_of(app: App) -> AppContext:
     """The parts of an application."""
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
-        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant,
-        app.webhooks.service, app.media_service, app.redaction,
+        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
+        app.delete_tenant, app.webhooks.service, app.media_service, app.redaction,
     )  # fmt: skip
 
 
@@ -101,11 +107,15 @@ class ApiSettings:
     rate_limits: RateLimits = field(default_factory=lambda: parse_rate_limits("", ""))
     allow_private: tuple[str, ...] = ()
     """Private addresses that crawls may reach. A request cannot extend it."""
+    secrets_keys: tuple[str, ...] = field(default=(), repr=False)
+    """Keys that encrypt the secrets of channels."""
     own_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
     """Host headers that a server without tokens accepts."""
     heartbeat_s: float = 15.0
     poll_s: float = 0.5
     """Poll interval of event streams."""
+    sessions: Sessions = field(default_factory=Sessions)
+    """The browsers that are signed in to the dashboard."""
     ready_s: float = 2.5
     """How long `/ready` waits for the ledger: longer than a server retries, so that the answer names the error."""
 
@@ -122,6 +132,7 @@ def api_settings(operator: OperatorSettings) -> ApiSettings:
         rate_limits=parse_rate_limits(operator.rate_limits, "SITELORE_RATE_LIMITS"),
         open_signup=operator.open_signup,
         allow_private=operator.allow_private,
+        secrets_keys=operator.secrets_keys,
     )
 
 

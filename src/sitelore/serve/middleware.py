@@ -26,6 +26,7 @@ from sitelore.platform.rate_limits import buckets_of, class_of
 from sitelore.serve import problems
 from sitelore.serve.context import AccessControl
 from sitelore.serve.problems import ApiProblem, problem_response
+from sitelore.serve.sessions import LOGIN_PATH, is_public
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,12 +36,13 @@ OPEN_PATHS = frozenset({"/health", "/ready"})
 SIGNED_PATHS = re.compile(r"/tenant/v1/channels/[^/]+/webcrawl/changed")
 """Routes that accept a signature instead of a token."""
 SIGNUP_PATH = "/auth/v1/register/complete"
-PUBLIC_PATHS = OPEN_PATHS | {SIGNUP_PATH}
+PUBLIC_PATHS = OPEN_PATHS | {SIGNUP_PATH, LOGIN_PATH}
 """Paths that need no token."""
 CALLER = "sitelore.caller"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~!$&'()*+,;=%-]+)(?::[0-9]*)?")
 """A Host header in lower case: `uri-host [ ":" port ]` (RFC 9110 section 7.2, RFC 3986 section 3.2.2)."""
-_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
+_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+_NOT_CACHED = (b"cache-control", b"no-store")
 
 REQUESTS = Counter("sitelore_http_requests_total", "Requests that were answered, by status.", ["status"], registry=REGISTRY)
 REQUEST_DURATION = histogram("sitelore_http_request_duration_seconds", "A request, until its response was sent.")
@@ -75,8 +77,10 @@ class SecurityMiddleware:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
-                own = (*_HEADERS, (b"x-request-id", exchange.request_id.encode()), *exchange.headers)
-                message["headers"] = [*message.get("headers", ()), *own]
+                sent = message.get("headers", ())
+                is_cached = any(name == b"cache-control" for name, _ in sent)
+                own = (*_HEADERS, *(() if is_cached else (_NOT_CACHED,)), (b"x-request-id", exchange.request_id.encode()))
+                message["headers"] = [*sent, *own, *exchange.headers]
             await send(message)
 
         try:
@@ -99,9 +103,10 @@ class SecurityMiddleware:
         try:
             headers = dict(scope["headers"])
             self._check_sender(scope, headers)
+            headers = self._settings.sessions.authorize(scope, headers)
             caller = replace(await self._caller(scope, headers), request_id=exchange.request_id)
             scope[CALLER] = caller
-            if scope["path"] not in OPEN_PATHS:
+            if scope["path"] not in OPEN_PATHS and not is_public(scope["path"]):
                 await self._limit_rate(caller, scope, exchange)
             if b"content-length" in headers or b"transfer-encoding" in headers:
                 receive = await _read_body(headers, receive)
@@ -140,6 +145,8 @@ class SecurityMiddleware:
             return Caller(address=address)
         if scope["path"] == SIGNUP_PATH:
             return Caller(scopes=frozenset(), actor="sign-up", address=address)
+        if is_public(scope["path"]):
+            return Caller(scopes=frozenset(), actor="dashboard", address=address)
         authorization = headers.get(b"authorization")
         if authorization is None and b"webhook-signature" in headers and SIGNED_PATHS.fullmatch(scope["path"]):
             return Caller(scopes=frozenset(), actor="webhook", address=address)  # the route verifies the signature

@@ -33,6 +33,7 @@ FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")
 TENANT_SUSPENDED = ProblemType("tenant-suspended", 403, "The tenant is suspended")
 SIGNUP_CLOSED = ProblemType("signup-closed", 403, "Sign-up is closed")
 CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
+LOGIN_EXPIRED = ProblemType("login-expired", 403, "The sign-in link is not valid any more")
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
 RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
@@ -63,7 +64,7 @@ INTERNAL = ProblemType("internal", 500, "Internal error")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, TENANT_SUSPENDED, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND,
+    BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, TENANT_SUSPENDED, CROSS_ORIGIN, LOGIN_EXPIRED, NOT_FOUND, RUN_NOT_FOUND,
     SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
     WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
     TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,

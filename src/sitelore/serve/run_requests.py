@@ -34,6 +34,9 @@ _DOCUMENTS = ("pdf", "doc", "docx", "ppt", "pptx", "xls", "xlsx", "odt", "ods", 
 _NO_DOCUMENTS = tuple(f"*.{form}" for ending in _DOCUMENTS for form in (ending, ending.upper()))
 _SCOPES = {"same_host": Scope.HOST, **{scope.value: scope for scope in Scope}}
 
+PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+"""Text without control characters, some of which Postgres refuses."""
+
 Address = Annotated[
     str,
     Field(

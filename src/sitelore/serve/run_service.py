@@ -25,7 +25,7 @@ from sitelore.model.uuid7 import new_uuid
 from sitelore.serve.auth import caller_of
 from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.problems import ALREADY_ENDED, INVALID, KEY_REUSED, RUN_NOT_FOUND, ApiProblem
-from sitelore.serve.schemas import RunList, RunSummary, UrlList, page_of, run_view, summary_view, url_view
+from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, page_of, run_view, summary_view, url_view
 from sitelore.serve.single_flight import SingleFlightCache
 
 _CACHE_S = 0.25
@@ -149,6 +149,16 @@ class RunService:
             return encode(RunList([run_view(run) for run in runs], page))
 
         return await self._cache.get((_LISTS, listing), load)
+
+    async def facets(self, name: str, listing: UrlListing) -> bytes:
+        """Counts of a run's URLs for the filters of a list, encoded."""
+        run = await self.run(name)
+
+        async def load() -> bytes:
+            facets = await self.context.ledger.url_facets(run.id, listing)
+            return encode(UrlFacetsView(facets.states, facets.skipped, facets.errors))
+
+        return await self._cache.get(("facets", name, listing), load)
 
     async def urls(self, name: str, listing: UrlListing) -> bytes:
         """A page of a run's URLs, encoded."""

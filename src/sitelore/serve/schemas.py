@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from sitelore.app.explain import Explanation
 from sitelore.export.rows import chain_of
 from sitelore.model.audit import AuditPhase, AuditState, FindingStatus, IgnoreScope, Severity
-from sitelore.model.frontier import Edge, MediaCounts, Run, RunCounts, UrlRow
+from sitelore.model.frontier import Edge, LinkBetweenPages, MediaCounts, Run, RunCounts, UrlRow
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
@@ -168,6 +169,100 @@ class UrlList(msgspec.Struct, frozen=True):
 
     urls: list[UrlView]
     pagination: Pagination
+
+
+class UrlFacetsView(msgspec.Struct, frozen=True):
+    """How many URLs of a list have each state, skip reason and cause of error."""
+
+    by_status: dict[str, int]
+    skipped: dict[str, int]
+    errors: dict[str, int]
+
+
+class PageView(msgspec.Struct, frozen=True):
+    """A page with everything that was extracted from it, as in the export `jsonl`, without what repeats over the site."""
+
+    url: str
+    final_url: str
+    canonical_url: str | None
+    status_code: int | None
+    crawl_status: str | None
+    title: str
+    h1: str
+    description: str
+    lang: str
+    author: str
+    published: str
+    modified: str
+    site_name: str
+    image: str
+    markdown: str
+    text: str
+    excerpt: str
+    word_count: int
+    content_hash: str
+    strategy: str
+    depth: int
+    noindex: bool
+    redirect_chain: list[RedirectHop]
+    etag: str | None
+    last_modified: str | None
+    fetched_at: str | None
+    headings: list[Any]
+    landmarks: list[Any]
+    links: list[Any]
+    structured: Any
+    forms: list[Any]
+    actions: list[Any]
+    media: list[Any]
+    brand: dict[str, Any]
+    rendering: dict[str, Any]
+    screenshot: str | None
+    meta: dict[str, Any]
+
+
+class LinkView(msgspec.Struct, frozen=True):
+    """A link between two pages."""
+
+    source: str
+    target: str
+    text: str
+    fragment: str
+    nofollow: bool
+
+
+class PageLinks(msgspec.Struct, frozen=True):
+    """Links to a page and from it, of the current versions of the site's pages; at most 1,000 each."""
+
+    inlinks: list[LinkView]
+    outlinks: list[LinkView]
+
+
+class GateView(msgspec.Struct, frozen=True):
+    """One check that a URL passes, and its result; null: not reached, or it does not apply."""
+
+    gate: str
+    passed: bool | None
+    rule: str
+    detail: str
+
+
+class ExplanationView(msgspec.Struct, frozen=True):
+    """Why a URL was crawled or not: every check in the order in which a crawl applies them."""
+
+    url: str
+    row: UrlView | None
+    gates: list[GateView]
+
+
+class SessionView(msgspec.Struct, frozen=True):
+    """Who is signed in, and what the server offers to the dashboard."""
+
+    actor: str
+    csrf_token: str
+    needs_token: bool
+    has_demo: bool
+    version: str
 
 
 class EdgeView(msgspec.Struct, frozen=True):
@@ -480,6 +575,17 @@ def url_view(row: UrlRow) -> UrlView:
     )
 
 
+def explanation_view(explanation: Explanation) -> ExplanationView:
+    """An explanation as the API shows it."""
+    gates = [GateView(gate.gate, gate.passed, gate.rule, gate.detail) for gate in explanation.gates]
+    return ExplanationView(str(explanation.url), url_view(explanation.row) if explanation.row else None, gates)
+
+
+def link_view(link: LinkBetweenPages) -> LinkView:
+    """A link as the API shows it."""
+    return LinkView(str(link.source), str(link.target), link.text, link.fragment, link.nofollow)
+
+
 def edge_view(edge: Edge) -> EdgeView:
     """An edge as the API shows it."""
     return EdgeView(str(edge.parent), str(edge.url), edge.state, edge.depth)
@@ -508,6 +614,30 @@ class FlagView(msgspec.Struct, frozen=True):
     evidence: str
 
 
+class NeighbourView(msgspec.Struct, frozen=True):
+    """A chunk before or after a result on its page."""
+
+    text: str
+    start: int
+
+
+class ScoredWord(msgspec.Struct, frozen=True):
+    """What a word of the query contributed to a score, and the fields it is in."""
+
+    term: str
+    score: float
+    chunks: int
+    fields: list[str]
+
+
+class ScoreExplanation(msgspec.Struct, frozen=True):
+    """How the score of a result came about."""
+
+    words: list[ScoredWord]
+    adjacent: float
+    weight: float
+
+
 class HitView(msgspec.Struct, frozen=True):
     """One search result with its location on the page."""
 
@@ -534,6 +664,8 @@ class HitView(msgspec.Struct, frozen=True):
     fetched_at: str | None
     presence: str
     flags: list[FlagView]
+    neighbours: list[NeighbourView] | msgspec.UnsetType = msgspec.UNSET
+    explanation: ScoreExplanation | msgspec.UnsetType = msgspec.UNSET
 
 
 class SearchResults(msgspec.Struct, frozen=True):
@@ -543,7 +675,28 @@ class SearchResults(msgspec.Struct, frozen=True):
     mode: str
     chunks: int
     embedded: int
+    suggestion: str
     hits: list[HitView]
+
+
+class SiteChangeView(msgspec.Struct, frozen=True):
+    """One change of a site: a page that is new, changed, gone or moved."""
+
+    change: str
+    url: str
+    at: str | None
+    moved_to: str | None
+    evidence: str
+    removed: list[str]
+    added: list[str]
+
+
+class SiteChanges(msgspec.Struct, frozen=True):
+    """Changes of a site, by URL."""
+
+    site: str
+    total: int
+    changes: list[SiteChangeView]
 
 
 class SiteView(msgspec.Struct, frozen=True):

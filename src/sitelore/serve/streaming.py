@@ -10,20 +10,23 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from enum import StrEnum
 from typing import TypeVar
 
 from sitelore.export.boilerplate import NO_REPEATS
 from sitelore.export.pages import jsonl_lines
 from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
-from sitelore.model.frontier import Edge, Run, UrlRow
+from sitelore.model.frontier import Edge, Run, UrlListing, UrlOrder, UrlRow
 from sitelore.model.states import ACTIVE, WAITING
+from sitelore.ports import Ledger
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import RunSummary, edge_view
 
 T = TypeVar("T")
 
 _BATCH_BYTES = 1 << 16
+_ROWS_PER_READ = 5_000
 
 EVENT_STREAM = "text/event-stream"
 _RETRY_MS = 2000
@@ -47,13 +50,13 @@ MEDIA_TYPES = {
 
 
 def exported(
-    service: RunService, run: Run, form: StreamedFormat, limit: int | None, *, whole: bool = False
+    service: RunService, run: Run, form: StreamedFormat, filters: UrlListing, limit: int | None, *, whole: bool = False
 ) -> AsyncIterator[bytes]:
-    """A run's export, byte-equal to `sitelore export`. `whole` keeps the site's boilerplate in every page."""
+    """A run's export, byte-equal to `sitelore export` without filters. `whole` keeps the site's boilerplate in every page."""
     ledger = service.context.ledger
 
     def rows() -> AsyncIterator[UrlRow]:
-        return ledger.rows(run.id)
+        return ledger.rows(run.id) if filters == UrlListing() else _filtered(ledger, run, filters)
 
     if form is StreamedFormat.JSONL:
         return first(_pages(service, run, rows, whole=whole), limit)
@@ -61,6 +64,18 @@ def exported(
     if form is StreamedFormat.CSV:
         return csv_pieces(wanted)
     return json_pieces(wanted) if form is StreamedFormat.JSON else ndjson_pieces(wanted)
+
+
+async def _filtered(ledger: Ledger, run: Run, filters: UrlListing) -> AsyncIterator[UrlRow]:
+    """The rows that pass the filters, sorted by key."""
+    listing = replace(filters, order=UrlOrder.NORMALIZED_URL, limit=_ROWS_PER_READ)
+    while True:
+        rows, total = await ledger.list_rows(run.id, listing)
+        for row in rows:
+            yield row
+        listing = replace(listing, offset=listing.offset + len(rows))
+        if not rows or listing.offset >= total:
+            return
 
 
 async def _pages(service: RunService, run: Run, rows: Rows, *, whole: bool) -> AsyncIterator[bytes]:

@@ -15,7 +15,7 @@ from sitelore.model.frontier import Edge, Lease, LinkBetweenPages, Offer, PageSk
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
-from sitelore.store import pages, tenants, versions
+from sitelore.store import changes, pages, tenants, versions
 from sitelore.store.audits import audit_runs
 from sitelore.store.engine import Engine, Repository, iterate_pages, read, read_long, write
 from sitelore.store.frontier import claims, prefetch, waves
@@ -37,6 +37,7 @@ class SqlLedger(Repository):
     create_run_once = write(listing.create_run_once)
     list_runs = read_long(listing.list_runs)
     list_rows = read_long(listing.list_rows)
+    url_facets = read_long(listing.url_facets)
     events = read_long(events.events_after)
     delete_run = write(deletion.delete_run)
     delete_site = write(deletion.delete_site)
@@ -64,6 +65,8 @@ class SqlLedger(Repository):
     inlinks = read_long(versions.inlinks)
     outlinks = read_long(versions.outlinks)
     page_history = read_long(versions.page_history)
+    changed_versions = read_long(changes.changed_versions)
+    gone_pages = read_long(changes.gone_pages)
     save_robots = write(pages.save_robots)
     robots = read(pages.find_robots)
 

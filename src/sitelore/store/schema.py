@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0020"
+REVISION = "0014"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -485,6 +485,7 @@ chunk_texts = sa.Table(
     sa.Column("fragment", sa.Text),
     sa.Column("flags", sa.Text),
     sa.Column("text", sa.Text),
+    sa.Column("anchors", sa.Text),
 )
 
 segments = sa.Table(

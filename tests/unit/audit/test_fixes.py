@@ -86,7 +86,7 @@ def context_of(site: Audited, finding: Finding, **more: Any) -> FixContext:
 def test_a_mended_page_passes_its_rule_and_keeps_every_other_byte(rule: str) -> None:
     each = CASES[rule]
     before = site_of(each, each.page)
-    [finding] = [found for found in before.of(rule) if found.url == f"{BASE}/page"]
+    [finding] = [each_finding for each_finding in before.of(rule) if each_finding.url == f"{BASE}/page"]
     proposal = propose_html(each.page, context_of(before, finding))
     after = apply_edits(each.page, proposal.edits)
     assert each.holds in after
@@ -111,8 +111,8 @@ def finding(rule: str, **evidence: Any) -> Finding:
     return Finding(rule, f"{BASE}/docs/page/", Severity.ERROR, evidence, "key")
 
 
-def plain_context(found: Finding, path: str = "docs/page.md", **more: Any) -> FixContext:
-    return FixContext(found, Url.trusted(found.url), 2026, lambda _: True, (f"{BASE}/docs/wheels/",), path=path, **more)
+def plain_context(fault: Finding, path: str = "docs/page.md", **more: Any) -> FixContext:
+    return FixContext(fault, Url.trusted(fault.url), 2026, lambda _: True, (f"{BASE}/docs/wheels/",), path=path, **more)
 
 
 WEELS = {"target": f"{BASE}/docs/weels/"}
@@ -276,9 +276,9 @@ def test_a_source_that_is_not_clear_is_refused(files: dict[str, str], reason: st
 def test_what_every_page_has_is_mended_in_the_one_template() -> None:
     head = "<html><head></head><body>{{ .Content }}</body></html>"
     checkout = Checkout({"hugo.toml": "", "content/docs/page.md": TEXT, "layouts/base.html": head})
-    found = finding("viewport-missing", viewports=0)
-    proposal = propose(checkout, PageText(TEXT), plain_context(found))
+    fault = finding("viewport-missing", viewports=0)
+    proposal = propose(checkout, PageText(TEXT), plain_context(fault))
     assert (proposal.path, proposal.mapping) == ("layouts/base.html", "template, changes every page that it makes")
     two = Checkout({**checkout.files, "layouts/other.html": head})
     with pytest.raises(NoFix, match="2 templates"):
-        propose(two, PageText(TEXT), plain_context(found))
+        propose(two, PageText(TEXT), plain_context(fault))

@@ -1,5 +1,6 @@
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,8 @@ from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.document import SitemapEntry
 from sitelore.model.frontier import Lease, Offer, RowKind, Source
 from sitelore.model.ids import RunId
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.platform.media import ShownMedia
+from sitelore.model.settings import CrawlSettings, MediaPolicy, MediaType
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
 
@@ -184,3 +186,34 @@ def test_a_url_with_a_secret_is_refused_from_every_source() -> None:
         *builder.sitemaps(lease(), [marked]),
     ]
     assert reasons(offers) == [SkipReason.SECRET] * 5
+
+
+def test_media_of_any_host_are_offered_at_the_depth_of_their_page_unless_they_are_excluded() -> None:
+    policy = MediaPolicy(types=tuple(MediaType))
+    made = CrawlSettings(seeds=("http://a.test/",), exclude=("/private",), include=("/docs",), max_depth=0, media=policy)
+    builder = OfferBuilder(made, (), lambda url: "private" if url.host == "10.0.0.1" else None)
+    page = lease("http://a.test/", depth=3, seq=5)
+    shown_urls = ("http://cdn.test/a.png", "http://a.test/private/b.png", "http://10.0.0.1/c.png", "http://v.test/embed")
+    shown = [ShownMedia(Url(url), MediaType.IMAGE, provider="youtube" if "embed" in url else "") for url in shown_urls]
+    offers = builder.media(page, shown)
+    assert [(offer.url, offer.refusal, offer.kind, offer.depth, offer.position) for offer in offers] == [
+        ("http://cdn.test/a.png", None, RowKind.MEDIA, 3, 0),
+        ("http://a.test/private/b.png", SkipReason.EXCLUDED, RowKind.MEDIA, 3, 1),
+        ("http://10.0.0.1/c.png", SkipReason.ADDRESS, RowKind.MEDIA, 3, 2),
+    ]
+    builder.remember(page, offers)
+    assert builder.media(replace(page, seq=9), shown) == []
+    redirected = replace(page, depth=0, kind=RowKind.MEDIA, source=Source.REDIRECT)
+    assert not builder.is_seed_redirect(redirected), "a redirected picture must not bring its host into scope"
+    assert builder.redirect(redirected, Url("http://other.test/x.png"), ()).refusal is None
+
+
+@pytest.mark.parametrize(("types", "kind"), [((), RowKind.PAGE), ((MediaType.DOCUMENT,), RowKind.MEDIA)])
+def test_a_link_to_a_document_is_media_where_documents_are_downloaded(types: tuple[MediaType, ...], kind: RowKind) -> None:
+    made = CrawlSettings(seeds=("http://a.test/",), media=MediaPolicy(types=types))
+    builder = OfferBuilder(made, (), lambda _: None)
+    page = lease("http://a.test/", seq=1)
+    [link] = builder.links(page, [Url("http://a.test/Paper.PDF")])
+    [entry] = builder.sitemap(page, [SitemapEntry(Url("http://a.test/other.docx"))])
+    assert (link.kind, entry.kind) == (kind, kind)
+    assert builder.kind_of(Url("http://a.test/pdf")) is RowKind.PAGE

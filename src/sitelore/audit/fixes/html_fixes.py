@@ -228,8 +228,8 @@ def _anchor(page: HtmlText, context: FixContext) -> list[Edit]:
 def anchor_of(context: FixContext) -> str:
     """The id that is meant by a fragment that does not exist."""
     fragment, ids = str(context.finding.evidence["fragment"]), list(context.finding.evidence["nearest"])
-    given = context.words.get(context.finding.key)
-    nearest = given or next((each for each in ids if _folded(each) == _folded(fragment)), "")
+    own_words = context.words.get(context.finding.key)
+    nearest = own_words or next((each for each in ids if _folded(each) == _folded(fragment)), "")
     if not nearest:
         raise NoFix("no id of the target is clearly the one that is meant")
     return str(nearest)

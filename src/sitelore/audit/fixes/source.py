@@ -119,13 +119,13 @@ class FixContext:
 def closest(target: str, urls: Sequence[str], bar: float = 0.85) -> str | None:
     """The URL that is most like a missing one; None unless one is clearly the closest."""
     path = Url.trusted(target).path
-    scored = sorted(((_likeness(path, Url.trusted(url).path), url) for url in urls), reverse=True)[:2]
+    scored = sorted(((_path_similarity(path, Url.trusted(url).path), url) for url in urls), reverse=True)[:2]
     if not scored or scored[0][0] < bar or (len(scored) > 1 and scored[0][0] - scored[1][0] < 0.05):
         return None
     return scored[0][1]
 
 
-def _likeness(first: str, second: str) -> float:
+def _path_similarity(first: str, second: str) -> float:
     matcher = SequenceMatcher(None, first, second, autojunk=False)
     return matcher.ratio() if matcher.real_quick_ratio() >= 0.8 and matcher.quick_ratio() >= 0.8 else 0.0
 

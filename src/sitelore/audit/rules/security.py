@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from sitelore.audit.page import AuditPage
@@ -34,6 +35,7 @@ _UNNAMED_SECRETS = frozenset(
 """Rules that recognise a secret by its surroundings: manuals have examples of them."""
 
 
+@lru_cache(4_096)
 def is_private_host(host: str) -> bool:
     """Whether a host name or address is reachable only within a computer or a network."""
     name = host.lower().strip("[]").rstrip(".")
@@ -46,10 +48,12 @@ def is_private_host(host: str) -> bool:
     return (address.is_private or address.is_loopback or address.is_unspecified) and not _is_example(address)
 
 
+_EXAMPLE_NETS = tuple(map(ipaddress.ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")))
+
+
 def _is_example(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether an address is reserved for documentation (RFC 5737, RFC 3849)."""
-    nets = ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")
-    return any(address in ipaddress.ip_network(net) for net in nets)
+    return any(address in net for net in _EXAMPLE_NETS)
 
 
 @TABLE.page(

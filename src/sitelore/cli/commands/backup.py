@@ -35,7 +35,8 @@ def backup(
     if as_json:
         print_json({"backup": str(target), **asdict(manifest)})
     else:
-        note(f"backed up to {target}: the database, and {counted(manifest.blobs, 'blob')} ({manifest.copied:,} copied)")
+        stored = f"{counted(manifest.blobs, 'blob')} and {counted(manifest.media, 'media file')}"
+        note(f"backed up to {target}: the database, {stored} ({manifest.copied:,} copied)")
 
 
 def restore(

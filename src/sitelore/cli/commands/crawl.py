@@ -134,6 +134,8 @@ class OutputOptions:
     resume: bool = False
     debug: bool = False
     as_json: bool = False
+    index: bool = True
+    """Whether pages are indexed while they are crawled."""
 
 
 def crawl(
@@ -324,6 +326,10 @@ def crawl(
             rich_help_panel=_POLITENESS,
         ),
     ] = None,
+    index: Annotated[
+        bool,
+        typer.Option("--index/--no-index", help="Index pages for search while they are crawled.", rich_help_panel=_FILES),
+    ] = True,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.", rich_help_panel=_WHAT)
     ] = False,
@@ -398,7 +404,8 @@ def crawl(
 
         return show_plan(settings, operator_access().with_other(run_access), as_json=as_json)
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
-    return run_crawl(settings, OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json), run_access)
+    output_options = OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json, index)
+    return run_crawl(settings, output_options, run_access)
 
 
 def pipeline(
@@ -544,12 +551,13 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
 
     from sitelore.app.access import check_access
     from sitelore.app.explain import unmatched_includes
+    from sitelore.app.index_process import indexing_beside
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
     from sitelore.export.formats import recorded_formats
     from sitelore.model.rendering import RenderReason
 
-    async with build_app(output.data, writing=True) as plain_app:
+    async with build_app(output.data, writing=True) as plain_app, indexing_beside(output.data, enabled=output.index):
         app = plain_app.with_access(access)
         check_access(app.access)
         enable_garbage_collection()

@@ -66,9 +66,19 @@ def runs(as_json: AsJson = False, data: Data = DATA) -> None:
     )
 
 
-def show(run: RunName = "latest", as_json: AsJson = False, data: Data = DATA) -> None:
-    """Show the figures and settings of a run."""
-    run_async(_show_run(data, run, as_json=as_json))
+def show(
+    run: Annotated[str, typer.Argument(metavar="[RUN|URL]", help="A run, or the URL of a page.")] = "latest",
+    at: Annotated[str, typer.Option(metavar="DATE", help="With a URL: the page as it was then (2026-11-01).")] = "",
+    as_json: AsJson = False,
+    data: Data = DATA,
+) -> None:
+    """Show the figures and settings of a run, or a stored page as it is or was at a date."""
+    if "://" in run:
+        run_async(_show_page(data, run, at, as_json=as_json))
+    elif at:
+        raise UsageError("--at needs the URL of a page")
+    else:
+        run_async(_show_run(data, run, as_json=as_json))
 
 
 def export(
@@ -175,6 +185,24 @@ def _unique_length(ids: list[RunId]) -> int:
     while len({run[:length] for run in ids}) < len(set(ids)):
         length += 1
     return length
+
+
+async def _show_page(data: Path, address: str, at: str, *, as_json: bool) -> None:
+    from sitelore.app.changes import document_at
+    from sitelore.cli.commands.changes import moment_of
+    from sitelore.model.url import Url
+
+    url = Url.parse(address)
+    if url is None:
+        raise UsageError(f"not a URL: {address}")
+    async with build_app(data, writing=False) as app:
+        document = await document_at(app.ledger, app.blobs, url, moment_of(at, "--at") if at else app.clock())
+    if document is None:
+        raise NoSuchRun(f"no stored version of {address}{f' at {at}' if at else ''}")
+    if as_json:
+        print_json(document)
+    else:
+        sys.stdout.write(f"{document['markdown'].rstrip()}\n")
 
 
 async def _show_run(data: Path, name: str, *, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,10 +22,10 @@ from sitelore.cli.console import (
     visible,
 )
 from sitelore.extras import install_command
-from sitelore.model.errors import DataDirBusy, DiskFull, Interrupted, NoSuchRun, UsageError
+from sitelore.model.errors import DiskFull, Interrupted, NoSuchRun, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from rich.text import Text
@@ -61,10 +61,13 @@ def search(
     flagged: Annotated[
         bool, typer.Option("--flagged/--no-flagged", help="Include text that looks like prompt injection.")
     ] = True,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how each score came about: words, fields and similarity.")
+    ] = False,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Search the crawled pages. The index is updated first."""
+    """Search the crawled pages. QUERY may contain "phrases", prefix*, site:, path:, lang:, after: and before:."""
     from sitelore.model.search import SearchMode, SearchQuery
 
     if not query.strip():
@@ -85,6 +88,7 @@ def search(
         limit=limit,
         mode=SearchMode(mode),
         flagged=flagged,
+        explain=explain,
     )
     answer, model = run_async(_search(data, search_query))
     if as_json:
@@ -150,31 +154,23 @@ def deletions(
 
 
 async def _search(data: Path, query: SearchQuery) -> tuple[SearchAnswer, str]:
-    """The results, and the name of the embedding model, if one is installed."""
-    async with _search_service(data) as (service, is_writable):
+    """The results, and the name of the embedding model, if one is installed. Needs no lock: a crawl may run meanwhile."""
+    async with build_app(data, writing=False) as app:
+        service = app.search_service
+        from sitelore.crawl.search_service import MAX_PAGES_PER_QUERY  # after the service has checked its libraries
+
         sites = await _sites(service, query.sites)
-        if is_writable:
+        # Beside a crawl only a few pages: its own process indexes the rest.
+        most = MAX_PAGES_PER_QUERY if await app.queue.running_runs() else None
+        try:
             with _IndexProgress() as watch:
                 for site in sites:
-                    await service.refresh(site, watch=watch)
-        return await service.search(query, update=is_writable), service.model
-
-
-@asynccontextmanager
-async def _search_service(data: Path) -> AsyncIterator[tuple[SearchService, bool]]:
-    """The search service, and whether the index can be updated: not during a crawl, nor without write permission."""
-    async with AsyncExitStack() as opened:
-        app: App | None = None
-        try:
-            app = await opened.enter_async_context(_writable_app(data))
-        except DataDirBusy:
-            note("a crawl is running here; its pages can be searched when it has ended")
+                    await service.refresh(site, max_pages=most, watch=watch)
         except DiskFull:
             note(f"{data} cannot be written; pages that are not indexed yet are not searched")
-        is_writable = app is not None
-        if app is None:
-            app = await opened.enter_async_context(build_app(data, writing=False))
-        yield app.search_service, is_writable
+        if waiting := sum(site.waiting for site in await service.sites(query.sites)):
+            note(f"{counted(waiting, 'page')} not indexed yet; `sitelore reindex{data_option(data)}` indexes them")
+        return await service.search(query, update=False), service.model
 
 
 @asynccontextmanager
@@ -288,12 +284,17 @@ def _show_results(answer: SearchAnswer) -> None:
         console.print(_headline(number, hit), soft_wrap=True)
         console.print(f"    {visible(hit.citation)}", style="dim", markup=False, soft_wrap=True)
         console.print(_snippet(hit), soft_wrap=True)
+        if hit.explanation is not None:
+            for line in _explanation_lines(hit):
+                console.print(f"    {visible(line)}", style="dim", markup=False, soft_wrap=True)
         if hit.chunk.flags:
             rules = ", ".join(dict.fromkeys(flag.rule for flag in hit.chunk.flags))
             console.print(f"    possible prompt injection: {rules}", style="yellow", markup=False, soft_wrap=True)
         console.print()
     if not answer.hits:
         note("no results" if answer.chunks else "no pages are indexed yet")
+    if answer.suggestion:
+        note(f"did you mean: {answer.suggestion}")
 
 
 def _show_missing_embeddings(data: Path, query: SearchQuery, answer: SearchAnswer, model: str) -> None:
@@ -317,6 +318,18 @@ def _headline(number: int, hit: Hit) -> Text:
     chunk = hit.chunk
     parts = dict.fromkeys(part for part in (chunk.title or str(chunk.url), *chunk.headings) if part)
     return Text.assemble(f"{number:>2}. ", (visible(" > ".join(parts)), "bold"), (f"  {hit.score:.2f}", "dim"))
+
+
+def _explanation_lines(hit: Hit) -> Iterator[str]:
+    explanation = hit.explanation
+    assert explanation is not None
+    words = ", ".join(f"{word.term} {word.score:.2f} ({', '.join(word.fields)})" for word in explanation.words)
+    yield f"words {hit.lexical or 0:.2f}: {words or 'none'}"
+    if explanation.adjacent:
+        yield f"adjacent words: {explanation.adjacent:.2f}"
+    yield "meaning: no vector compared" if hit.dense is None else f"meaning: similarity {hit.dense:.2f}"
+    if explanation.weight != 1:
+        yield f"mostly links: score times {explanation.weight}"
 
 
 def _snippet(hit: Hit) -> Text:

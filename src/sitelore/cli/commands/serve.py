@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,10 +32,11 @@ def serve(
         str, typer.Option(metavar="HOST", help="Address to listen on; without tokens only loopback.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="Port; 0 takes a free one.")] = 8080,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Log every request and every URL.")] = False,
     data: Data = DATA,
 ) -> int:
-    """Serve the HTTP API and run its crawls."""
+    """Serve the dashboard and the HTTP API, and run their crawls."""
     import logging
 
     from sitelore.app.access import check_access
@@ -48,11 +50,13 @@ def serve(
     require_extra("search", "the HTTP API")
     operator = operator_settings()
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
+    if operator.secrets_keys:
+        require_extra("secrets", "SITELORE_SECRETS_KEY")
     check_access(operator.access)
     settings = api_settings(operator)
     listening = listening_socket(host, port, with_tokens=needs_token(operator, host, data))
     log_as_json(logging.DEBUG if debug else logging.INFO)
-    run_async(_serve(operator, settings, data, listening))
+    run_async(_serve(operator, settings, data, listening, open_browser=open_browser))
     return 0
 
 
@@ -70,19 +74,50 @@ async def _has_stored_tokens(data: Path) -> bool:
     return False
 
 
-async def _serve(operator: OperatorSettings, settings: ApiSettings, data: Path, listening: socket) -> None:
+async def _serve(
+    operator: OperatorSettings, settings: ApiSettings, data: Path, listening: socket, *, open_browser: bool
+) -> None:
     from sitelore.app.checks import wait_for_services
+    from sitelore.app.demo_site import demo_site
     from sitelore.cli.commands.mcp import mcp_endpoint
     from sitelore.serve.context import context_of
     from sitelore.serve.server import serve as serve_api
 
-    with listening:
+    with listening, ExitStack() as demo:
         if operator.is_scaled:
             await wait_for_services(operator)
         async with build_app(data, writing=True, serving=True) as app:
             enable_garbage_collection()
-            settings = replace(settings, has_stored_tokens=await app.accounts.directory.has_tokens())
-            await serve_api(context_of(app), settings, listening, mcp=mcp_endpoint(app))
+            settings = _with_dashboard(replace(settings, has_stored_tokens=await app.accounts.directory.has_tokens()))
+            site = None if operator.is_scaled else cache(lambda: demo.enter_context(demo_site()))
+            _print_link(listening, settings.sessions.new_login(), open_browser=open_browser)
+            await serve_api(replace(context_of(app), demo_site=site), settings, listening, mcp=mcp_endpoint(app))
+
+
+def _with_dashboard(settings: ApiSettings) -> ApiSettings:
+    """The settings, with a random token that browsers get by the printed link, where requests need one."""
+    from secrets import token_urlsafe
+
+    from sitelore.serve.sessions import Sessions
+
+    if not settings.needs_token:
+        return settings
+    own = token_urlsafe(32)
+    return replace(settings, tokens=(*settings.tokens, own), sessions=Sessions(own))
+
+
+def _print_link(listening: socket, code: str, *, open_browser: bool) -> None:
+    """Print the link of the dashboard. The code is in the fragment, which no server logs and no page passes on."""
+    import webbrowser
+
+    from sitelore.cli.console import data_console
+
+    host, port = listening.getsockname()[:2]
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 compared
+    link = f"http://{name}:{port}/ui/#login={code}"
+    data_console().print(f"Dashboard: {link}\n(signs in one browser, within 10 minutes)", markup=False, soft_wrap=True)
+    if open_browser:
+        webbrowser.open(link)
 
 
 def worker(

@@ -3,65 +3,108 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
-from sitelore.index.chunking.boundaries import ChunkSpan, PieceLimits, choose_starts, spans_with_overlap
+from sitelore.index.chunking.boundaries import ChunkSpan, OverlappedSpan, PieceLimits, choose_starts, spans_with_overlap
+from sitelore.index.chunking.places import NamedPlace, definitions, named_places
+from sitelore.index.chunking.readable import UNCHANGED, SourceMap
 from sitelore.index.chunking.segments import Heading, Segment, segment_markdown
 from sitelore.index.chunking.text_fragments import text_fragment
 from sitelore.index.plain_text import plain_text
 from sitelore.index.prompt_injection import find_flags
 from sitelore.model.ids import NO_TEXT, ChunkId, CleanText, piece_of
+from sitelore.model.markdown_blocks import parse_blocks
 from sitelore.model.search import Chunk, ChunkSizes
 from sitelore.model.url import Url
 
 _MAX_HEADINGS_BACK = 400  # a page that consists of headings must not take quadratic time
 _MAX_HEADING_CHARS = 200
+_LINK_LIST_SHARE = 0.45
 _MAX_LEAD_CHARS = 1_200
 _WRAPPED = re.compile(r"(\*\*|__|`|\*|\[)(?P<inner>[^*`\[\]]+)(?:\*\*|__|`|\*|\]\([^()\s]*(?:\s\"[^\"]*\")?\))$")
 _DEFAULT = ChunkSizes()
 
 
-def chunk_page(
-    url: Url, markdown: CleanText, sizes: ChunkSizes = _DEFAULT, *, title: str = "", landmark: str = ""
-) -> tuple[Chunk, ...]:
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """What chunks need to know of their page besides its text."""
+
+    title: str = ""
+    landmark: str = ""
+    source: SourceMap = UNCHANGED
+    """Leads from the text to the page's Markdown, which `start` and `end` of a chunk refer to."""
+    markdown: str = ""
+    """The Markdown itself; empty where the text is the Markdown."""
+    anchors: tuple[tuple[str, str], ...] = ()
+    """(anchor, text) of the page's headings and definition terms, in page order."""
+    plain: str = ""
+    """The page's plain text, a line for each block; text fragments are checked against it."""
+
+
+_NO_CONTEXT = PageContext()
+
+
+def chunk_page(url: Url, text: CleanText, sizes: ChunkSizes = _DEFAULT, page: PageContext = _NO_CONTEXT) -> tuple[Chunk, ...]:
     """Split a page into chunks, in order. Together they hold everything but the white space between them and the page's title.
 
-    A first heading that equals `title` is in the `headings` of the chunks and not in their text.
+    A first heading that equals the page's title is in the `headings` of the chunks and not in their text.
     """
     limits = PieceLimits.of(sizes)
-    segments, headings = segment_markdown(markdown, limits.max_tokens)
-    segments = _without_title(markdown, segments, headings, title)
+    blocks = parse_blocks(text)
+    segments, headings = segment_markdown(text, blocks, limits.max_tokens)
+    segments = _without_title(text, segments, headings, page.title)
     if not segments:
         return ()
-    starts = choose_starts(markdown, segments, limits)
+    starts = choose_starts(text, segments, limits)
     pieces = [
         ChunkSpan(first, last, segments[first].start, segments[last - 1].end)
         for first, last in pairwise([*starts, len(segments)])
     ]
-    spans = spans_with_overlap(markdown, segments, pieces, sizes)
-    byte_offsets = _byte_offsets(markdown, [offset for span in spans for offset in (span.start, span.end)])
+    spans = spans_with_overlap(text, segments, pieces, sizes)
+    places = [(span, page.source.start(span.start), page.source.end(span.end)) for span in spans]
+    byte_offsets = _byte_offsets(page.markdown or text, [offset for _, start, end in places for offset in (start, end)])
     heading_starts = [heading.start for heading in headings]
+    named = [place for place in named_places(text, blocks, page.anchors) if place.anchor] if page.anchors else []
+    plain = page.plain or "\n".join(map(plain_text, text.split("\n")))
+    defined = definitions(text, blocks)
     chunks: list[Chunk] = []
     copies: dict[str, int] = {}
-    for piece, span in zip(pieces, spans, strict=True):
-        text = piece_of(markdown, span.start, span.end)
+    for piece, (span, start, end) in zip(pieces, places, strict=True):
+        own = piece_of(text, span.start, span.end)
         chunk = Chunk(
-            id=_chunk_id(url, text, copies),
-            text=text,
-            start=byte_offsets[span.start],
-            end=byte_offsets[span.end],
+            id=_chunk_id(url, own, copies),
+            text=own,
+            start=byte_offsets[start],
+            end=byte_offsets[end],
             tokens=span.tokens,
-            overlap=max(0, chunks[-1].end - byte_offsets[span.start]) if chunks else 0,
-            lead=_lead(markdown, segments, span.start),
-            headings=_headings_above(markdown, headings, heading_starts, piece),
-            landmark=landmark,
-            fragment=text_fragment(markdown, piece.start, piece.end),
-            flags=find_flags(text),
+            overlap=max(0, chunks[-1].end - byte_offsets[start]) if chunks else 0,
+            lead=_lead(text, segments, span.start),
+            headings=_headings_above(text, headings, heading_starts, piece),
+            landmark=page.landmark,
+            fragment=text_fragment(text, piece.start, piece.end, plain),
+            anchors=_anchors_in(named, span),
+            definitions=tuple(words for _, words in defined[slice(*_inside(defined, span))]),
+            flags=find_flags(own),
+            is_link_list=page.source.linked_share(span.start, span.end) > _LINK_LIST_SHARE,
         )
         chunks.append(chunk)
     return tuple(chunks)
+
+
+def _inside(defined: list[tuple[int, str]], span: OverlappedSpan) -> tuple[int, int]:
+    """The range of the definitions that begin in a chunk."""
+    return bisect_left(defined, (span.start, "")), bisect_left(defined, (span.end, ""))
+
+
+def _anchors_in(named: list[NamedPlace], span: OverlappedSpan) -> tuple[tuple[int, str], ...]:
+    """The anchors of a chunk with their offsets in its text: the one above its start (-1), and those inside."""
+    first = bisect_left(named, span.start, key=lambda place: place.start)
+    last = bisect_left(named, span.end, key=lambda place: place.start)
+    above = [(-1, named[first - 1].anchor)] if first else []
+    return (*above, *((place.start - span.start, place.anchor) for place in named[first:last]))
 
 
 def _without_title(text: CleanText, segments: list[Segment], headings: list[Heading], title: str) -> list[Segment]:

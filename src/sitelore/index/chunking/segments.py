@@ -14,7 +14,7 @@ from functools import cache
 from splintr import AnyTokenizer, Tokenizer
 
 from sitelore.index.chunking.sentences import sentence_starts, split_points
-from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent, parse_blocks
+from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent
 
 _ENCODING = "cl100k_base"
 
@@ -76,12 +76,12 @@ class Heading:
     words: tuple[int, int]
 
 
-def segment_markdown(text: str, max_tokens: int) -> tuple[list[Segment], list[Heading]]:
+def segment_markdown(text: str, blocks: list[MarkdownBlock], max_tokens: int) -> tuple[list[Segment], list[Heading]]:
     """Split a text into segments of at most `max_tokens`, and list its headings. Only white space belongs to no segment."""
     segments: list[Segment] = []
     headings: list[Heading] = []
     previous: MarkdownBlock | None = None
-    for block in parse_blocks(text):
+    for block in blocks:
         rank = _rank(text, block, previous)
         if block.kind is BlockKind.HEADING:
             headings.append(Heading(block.start, block.end, block.level, _heading_words(text, block)))

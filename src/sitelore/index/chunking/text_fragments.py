@@ -1,82 +1,75 @@
-"""Writes text fragments, the part of a URL that makes a browser scroll to a passage and highlight it.
+"""Writes text fragments, the part of a URL that makes a browser scroll to a passage and highlight its first words.
 
-`:~:text=start,end` (WICG, URL Fragment Text Directives). A browser searches the visible text, one block at a time, so both ends
-are taken from runs of words that hold no Markdown and stay within one block.
+`:~:text=words` (WICG, URL Fragment Text Directives). A browser searches the visible text for whole words within one block. The
+words are those of the chunk's first line that the page's plain text, which has a line for each block, holds as they are.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from urllib.parse import quote
 
-Words = list[tuple[int, int]]
-"""Offsets of words."""
+from sitelore.index.plain_text import plain_text
 
-_MARKUP = re.compile(
-    r"!\[[^\[\]]*\]\([^()\s]*(?:\s\"[^\"\n]*\")?\)|!?\[|\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s\"[^\"\n]*\")?\)|\]"
-    r"|<[^<>\n]*>|&#?\w+;|\\.|[*`~|\\]+|(?<!\w)_+|_+(?!\w)|\n(?:[ \t]*\n)+|\n[ \t]*(?:[#>|]|[-*+] |\d{1,9}[.)] )|https?://\S+"
-    r"|^[ \t]*(?:#{1,6}[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])|  \n|\n[ \t]*(?:`{3,}|~{3,})[^\n]*"
-)
-_WORD = re.compile(r"\S+")
-_LETTER = re.compile(r"\w")
-_MIN_WORDS, _WORDS, _MAX_WORDS = 3, 6, 12
-_MAX_WORD_CHARS = 120
-_SEARCH_CHARS = (300, 3_000)
-_LONG_PAGE = 300_000  # on longer pages uniqueness is not checked: it would take quadratic time
+_COUNTS = (6, 12)
+"""Words of a fragment: more where fewer occur on the page twice."""
+_MIN_WORDS = 3
+_MAX_LINES = 12
+_MAX_CHARS = 400
+_IN_LINE = re.compile(r"(?<=[`*])\s+(?=[`*])|^[>\s]*\*\*[^*\n]{1,40}:\*\*\s+|<br>")
+"""Between two parts in code or emphasis (a term and its synonym), and after the label of a note."""
+_IN_CELL = re.compile(r"(?<!\\)\||(?<=[`*])\s+|\s+(?=[`*])|<br>")
+"""Between cells, and within them around code: the paragraphs of a cell are in one line."""
+_WORD_CHAR = re.compile(r"\w")
 
 
-def text_fragment(text: str, start: int, end: int) -> str:
-    """The fragment that leads to the text from `start` to `end`; empty when that holds no words."""
-    opening: Words = []
-    for reach in _SEARCH_CHARS:
-        opening = _first_long_enough(_plain_runs(text, start, min(end, start + reach)))
-        if len(opening) >= _MIN_WORDS or start + reach >= end:
-            break
-    if not opening:
-        return ""
-    first = _unique(text, opening)
-    closing: Words = []
-    for reach in _SEARCH_CHARS:
-        after = max(first[-1][1], end - reach)
-        closing = _first_long_enough(_plain_runs(text, after, end)[::-1])
-        if len(closing) >= _MIN_WORDS or after == first[-1][1]:
-            break
-    if not closing:
-        return f":~:text={_encoded(text, first)}"
-    return f":~:text={_encoded(text, first)},{_encoded(text, closing[-_WORDS:])}"
+def text_fragment(text: str, start: int, end: int, page_text: str) -> str:
+    """The fragment that leads to the text from `start` to `end`; empty when none of its first lines is on the page as it is."""
+    second_best = ""
+    for line in _first_lines(text, start, end):
+        words = line.split()
+        for count in _COUNTS:
+            phrase = " ".join(words[:count])
+            at = _find(page_text, phrase)
+            if at < 0:
+                break
+            if len(words) >= _MIN_WORDS and _find(page_text, phrase, at + 1) < 0:
+                return _directive(phrase)
+            second_best = second_best or phrase
+    return _directive(second_best) if second_best else ""
 
 
-def _plain_runs(text: str, start: int, end: int) -> list[Words]:
-    """The runs of words between Markdown markup."""
-    runs: list[Words] = []
+def _first_lines(text: str, start: int, end: int) -> Iterator[str]:
+    """The first lines of a range as plain text, cut where a browser may see two blocks: the page's text does not tell."""
     at = start
-    for markup in [*(match.span() for match in _MARKUP.finditer(text, start, end)), (end, end)]:
-        words = [word.span() for word in _WORD.finditer(text, at, markup[0]) if _is_word(text, *word.span())]
-        if words:
-            runs.append(words)
-        at = max(at, markup[1])
-    return runs
+    for _ in range(_MAX_LINES):
+        if at >= end:
+            return
+        stop = text.find("\n", at, end)
+        stop = end if stop < 0 else stop
+        line = text[at : min(stop, at + _MAX_CHARS)]
+        parts = _IN_CELL.split(line) if line.lstrip(" >").startswith("|") else _IN_LINE.split(line)
+        yield from filter(None, map(plain_text, filter(None, parts)))
+        at = stop + 1
 
 
-def _is_word(text: str, start: int, end: int) -> bool:
-    return end - start <= _MAX_WORD_CHARS and _LETTER.search(text, start, end) is not None
+def _find(page_text: str, phrase: str, start: int = 0) -> int:
+    """The offset of a phrase between word boundaries; -1 where there is none."""
+    at = page_text.find(phrase, start) if phrase else -1
+    while at >= 0:
+        after = at + len(phrase)
+        cuts_start = at > 0 and _is_word(phrase[0]) and _is_word(page_text[at - 1])
+        if not cuts_start and not (after < len(page_text) and _is_word(phrase[-1]) and _is_word(page_text[after])):
+            return at
+        at = page_text.find(phrase, at + 1)
+    return -1
 
 
-def _first_long_enough(runs: list[Words]) -> Words:
-    """The first run of at least three words, else the longest."""
-    return next((words for words in runs if len(words) >= _MIN_WORDS), max(runs, key=len, default=[]))
+def _is_word(character: str) -> bool:
+    return _WORD_CHAR.match(character) is not None
 
 
-def _unique(text: str, words: Words) -> Words:
-    """The shortest start of the run whose first occurrence on the page is here; at most twelve words."""
-    if len(text) <= _LONG_PAGE:
-        for count in (_WORDS, _MAX_WORDS):
-            if text.find(text[words[0][0] : words[:count][-1][1]]) == words[0][0]:
-                return words[:count]
-    return words[:_MAX_WORDS]
-
-
-def _encoded(text: str, words: Words) -> str:
-    plain = " ".join(text[start:end] for start, end in words)
+def _directive(phrase: str) -> str:
     # `-` marks a prefix or suffix, `,` separates start and end, `&` separates directives; `quote` does not escape `-`.
-    return quote(plain, safe="", errors="replace").replace("-", "%2D")
+    return f":~:text={quote(phrase, safe='', errors='replace').replace('-', '%2D')}"

@@ -82,7 +82,8 @@ def search_results(answer: SearchAnswer) -> str:
     if answer.mode is not SearchMode.LEXICAL and answer.embedded < answer.chunks:
         searched += f" ({answer.embedded:,} of them have embeddings so far)"
     if not answer.hits:
-        return f"No results; {searched}."
+        suggestion = f" Did you mean {_line(answer.suggestion)!r}?" if answer.suggestion else ""
+        return f"No results; {searched}.{suggestion}"
     boundary = UntrustedBoundary()
     passages = (_passage(number, hit, boundary) for number, hit in enumerate(answer.hits, 1))
     count = "1 passage" if len(answer.hits) == 1 else f"{len(answer.hits)} passages"
@@ -104,7 +105,9 @@ def _passage(number: int, hit: Hit, boundary: UntrustedBoundary) -> str:
     lines = [f"source: {_line(hit.citation, 2000)}", f"title: {_line(chunk.title)}"]
     if headings := chunk.headings[1:] if chunk.headings[:1] == (chunk.title,) else chunk.headings:
         lines.append(f"under: {_line(' > '.join(headings[:_HEADINGS]))}")
-    return f"{head}\n{boundary.wrap(*lines, '', text)}"
+    before = [near.text for near in hit.neighbours if near.start < chunk.start]
+    after = [near.text for near in hit.neighbours if near.start > chunk.start]
+    return f"{head}\n{boundary.wrap(*lines, '', *before, text, *after)}"
 
 
 def _injection_warning(flags: Sequence[Flag]) -> str:

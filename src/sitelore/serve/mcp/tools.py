@@ -14,6 +14,7 @@ import msgspec
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
+from sitelore.index.chunking.places import section_of
 from sitelore.model.errors import SiteloreError, UsageError
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
@@ -63,6 +64,8 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     include_flagged: Annotated[
         bool, msgspec.Meta(description="Whether passages flagged as possible prompt injection are included.")
     ] = True
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=100_000, description="Tokens of all passages together.")] = 8000
+    neighbours: Annotated[int, msgspec.Meta(ge=0, le=3, description="Passages before and after each one to give with it.")] = 0
 
 
 class ReadPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +74,10 @@ class ReadPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: _Address
     offset: Annotated[int, msgspec.Meta(ge=0, le=10**9, description="The character to begin with.")] = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=20_000, description="Characters at most.")] = 8000
+    section: Annotated[
+        str,
+        msgspec.Meta(max_length=300, description="Only the section with this heading or anchor (`#fragment` of a citation)."),
+    ] = ""
 
 
 class ListSites(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -199,6 +206,8 @@ class _ToolHandlers:
             limit=body.limit,
             mode=SearchMode(body.mode),
             flagged=body.include_flagged,
+            max_tokens=body.max_tokens,
+            neighbours=body.neighbours,
         )
         if not body.query.strip():
             raise UsageError("the query is empty")
@@ -211,6 +220,12 @@ class _ToolHandlers:
         page = await self.backend.read_page(_url(body.url), self.tenant)
         if page is None:
             raise UsageError("no page at this URL; use search to find pages")
+        if body.section:
+            anchors = [(anchor["id"], anchor["text"]) for anchor in page.get("anchors", ())]
+            part = section_of(page["markdown"], anchors, body.section)
+            if part is None:
+                raise UsageError("no such section on this page; read it without `section` to see its headings")
+            page = {**page, "markdown": part}
         return formatting.page_piece(page, body.offset, body.limit)
 
     async def list_sites(self, body: ListSites) -> str:

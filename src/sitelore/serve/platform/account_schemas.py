@@ -47,7 +47,7 @@ class NewToken(BaseModel):
         )
 
 
-class Rotation(BaseModel):
+class TokenRotation(BaseModel):
     """How a token is replaced."""
 
     model_config = _BODY
@@ -150,7 +150,7 @@ class AuditRecordView(msgspec.Struct, frozen=True, rename="camel"):
     hash: str
 
 
-class AuditList(msgspec.Struct, frozen=True):
+class AuditLogPage(msgspec.Struct, frozen=True):
     """A page of the audit log."""
 
     records: list[AuditRecordView]
@@ -210,7 +210,7 @@ class Registration(msgspec.Struct, frozen=True, rename="camel"):
 
 
 ANSWERS = (
-    TokenView, TokenCreated, TokenList, UserView, UserList, AuditList, AuditCheckView, TenantView, TenantCreated, TenantList,
+    TokenView, TokenCreated, TokenList, UserView, UserList, AuditLogPage, AuditCheckView, TenantView, TenantCreated, TenantList,
     Identity, Registration,
 )  # fmt: skip
 

@@ -18,6 +18,7 @@ from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.channels import Channel
 from sitelore.platform.channels import ChannelService
 from sitelore.platform.media import MediaService
+from sitelore.platform.secret_box import SecretBox
 from sitelore.ports import Blobs, Ledger
 from sitelore.serve.auth import caller_of, require
 from sitelore.serve.problems import CHANNEL_NOT_FOUND, ApiProblem
@@ -86,9 +87,14 @@ async def _find(request: Request, channel_id: str, caller: Caller) -> ChannelReq
 
 def channel_service(runs: RunService, tenant: TenantId) -> ChannelService:
     """The channels of a tenant, with the address rules of this server."""
-    context = runs.context
+    context, settings = runs.context, runs.settings
     return ChannelService(
-        context.channels.for_tenant(tenant), context.clock, context.redaction, runs.settings.allow_private, context.announce
+        channels=context.channels.for_tenant(tenant),
+        clock=context.clock,
+        redaction=context.redaction,
+        allow_private=settings.allow_private,
+        announce=context.announce,
+        secrets=SecretBox(settings.secrets_keys),
     )
 
 

@@ -17,14 +17,14 @@ from sitelore.serve.context import AccessControl
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.account_schemas import (
     AuditCheckView,
-    AuditList,
+    AuditLogPage,
     ChangedUser,
     Identity,
     NewToken,
     NewUser,
-    Rotation,
     TokenCreated,
     TokenList,
+    TokenRotation,
     TokenView,
     UserList,
     UserView,
@@ -118,7 +118,7 @@ async def show_token(token_id: TokenId, accounts: Accounts) -> Response:
     summary="Rotate a token",
     responses=answers(TokenCreated, problems.TOKEN_NOT_FOUND, problems.CONFLICT, problems.FORBIDDEN, status=201),
 )
-async def rotate_token(token_id: TokenId, body: Rotation, accounts: Accounts, access: Access) -> Response:
+async def rotate_token(token_id: TokenId, body: TokenRotation, accounts: Accounts, access: Access) -> Response:
     """Create a replacement with the same permissions. The old token stays valid for a grace period."""
     created = await accounts.rotate_token(_plain(token_id, problems.TOKEN_NOT_FOUND), float(body.grace_seconds))
     if created is None:
@@ -206,7 +206,7 @@ async def delete_user(user_id: UserId, accounts: Accounts, access: Access) -> Re
     return Response(status_code=204)
 
 
-@router.get("/audit", response_class=Response, summary="The audit log", responses=answers(AuditList))
+@router.get("/audit", response_class=Response, summary="The audit log", responses=answers(AuditLogPage))
 async def list_audit_log(
     accounts: Accounts,
     action: Annotated[str, Query(max_length=100, pattern=r"^[a-z.-]*$", description="Only records of this action.")] = "",
@@ -219,7 +219,7 @@ async def list_audit_log(
     """Who changed what, newest first. Secrets and values are not part of it, only hashes."""
     records, total = await accounts.accounts.audit_records(limit, offset, action, subject)
     page = page_of(total, limit, offset, len(records))
-    return Response(encode(AuditList([audit_view(record) for record in records], page)), media_type=JSON)
+    return Response(encode(AuditLogPage([audit_view(record) for record in records], page)), media_type=JSON)
 
 
 @router.get("/audit/verify", response_class=Response, summary="Check the audit log", responses=answers(AuditCheckView))

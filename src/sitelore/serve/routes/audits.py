@@ -41,6 +41,7 @@ from sitelore.serve.schemas import (
 router = APIRouter(tags=["audit"])
 
 _MAX_AUDITS = 365
+_MAX_OPTIONS = 150  # more would not fit into the body limit
 FindingId = Annotated[str, Path(pattern=r"^[0-9a-f]{20}$", description="The `id` of a finding.")]
 Reader = Annotated[Caller, Depends(require(TokenScope.READ))]
 Manager = Annotated[Caller, Depends(require(TokenScope.MANAGE_CHANNEL))]
@@ -71,10 +72,11 @@ class Options(BaseModel):
 
     rules: Annotated[
         dict[str, bool | dict[str, float]],
-        Field(max_length=500, description="By rule or pattern (`hreflang-*`): false, true, or thresholds by name."),
+        Field(max_length=_MAX_OPTIONS, description="By rule or pattern (`hreflang-*`): false, true, or thresholds by name."),
     ] = Field(default_factory=dict)
     exclude: Annotated[
-        list[Annotated[str, Field(max_length=500)]], Field(max_length=500, description="Paths such as `/archive/*`.")
+        list[Annotated[str, Field(max_length=200)]],
+        Field(max_length=_MAX_OPTIONS, description="Paths such as `/archive/*`."),
     ] = Field(default_factory=list)
 
 

@@ -110,11 +110,14 @@ async def change_channel(body: ChannelChanges, target: Manageable) -> Response:
     status_code=204,
     response_class=Response,
     summary="Delete a channel",
-    responses=empty_answer("The channel is deleted.", problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND),
+    responses=empty_answer("The channel is deleted.", problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND, problems.CONFLICT),
 )
 async def delete_channel(target: Manageable) -> Response:
     """Delete a channel with everything of its website: pages, crawls, versions, search index. An active crawl is cancelled."""
-    await target.service.delete(target.channel)
+    try:
+        await target.runs.context.delete_channel(target.channel)
+    except UsageError as problem:  # a backup is running
+        raise ApiProblem(problems.CONFLICT, str(problem)) from None
     await target.record("channel.deleted")
     return Response(status_code=204)
 

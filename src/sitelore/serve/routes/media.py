@@ -116,6 +116,7 @@ async def delete_media(web_media_id: MediaId, target: Manageable) -> Response:
         raise ApiProblem(problems.MEDIA_USED, f"{media.usage_count} pages show it; delete those first")
     if result is Deletion.MISSING:
         raise _no_media()
+    await target.record("media.deleted", f"media:{media.id}")
     return Response(status_code=204)
 
 

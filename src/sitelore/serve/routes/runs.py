@@ -10,15 +10,15 @@ from starlette.responses import Response, StreamingResponse
 
 from sitelore.model.frontier import RunListing, UrlListing, UrlOrder
 from sitelore.model.platform.accounts import Caller
-from sitelore.model.states import RunState, UrlState
+from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.serve import problems
 from sitelore.serve.auth import CRAWLS, READS
 from sitelore.serve.openapi import Responses, answers, problem_answers, reference
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
-from sitelore.serve.run_requests import RunRequest, idempotency_key_of, run_settings
+from sitelore.serve.run_requests import PRINTABLE, RunRequest, idempotency_key_of, run_settings
 from sitelore.serve.run_service import encode
-from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlList, run_view
+from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlFacetsView, UrlList, run_view
 from sitelore.serve.streaming import EVENT_STREAM, MEDIA_TYPES, StreamedFormat, event_id, exported, graph, is_over, run_events
 
 router = APIRouter(tags=["runs"])
@@ -36,6 +36,11 @@ class Order(StrEnum):
 
 Limit = Annotated[int, Query(ge=1, le=10_000, description="Entries in the answer at most.")]
 Offset = Annotated[int, Query(ge=0, le=_MAX_INT, description="Entries to leave out first.")]
+States = Annotated[list[UrlState] | None, Query(max_length=20, description="Only URLs in these states.")]
+SkipReasons = Annotated[list[SkipReason] | None, Query(max_length=20, description="Only URLs skipped for these reasons.")]
+Cause = Annotated[str, Query(max_length=60, pattern=r"^[ -~]*$", description="Only URLs with this cause of error.")]
+Text = Annotated[str, Query(max_length=200, pattern=PRINTABLE, description="Only URLs with this in the URL or the title.")]
+Sort = Annotated[UrlOrder, Query(description="What to sort by; rows without a value come last.")]
 
 
 @router.post(
@@ -102,15 +107,35 @@ async def summarise_run(run_id: str, service: Service) -> Response:
 async def list_urls(
     run_id: str,
     service: Service,
-    status: Annotated[UrlState | None, Query(description="Only URLs in this state.")] = None,
-    sort: Annotated[UrlOrder, Query(description="What to sort by; rows without a value come last.")] = UrlOrder.ID,
+    status: States = None,
+    skip_reason: SkipReasons = None,
+    error: Cause = "",
+    q: Text = "",
+    sort: Sort = UrlOrder.ID,
     order: Order = Order.ASC,
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> Response:
     """A page of the run's URLs with the total. Without `sort`, in the order in which they were admitted."""
-    listing = UrlListing(frozenset({status} if status else ()), sort, order is Order.DESC, limit, offset)
+    listing = UrlListing(
+        frozenset(status or ()), sort, order is Order.DESC, limit, offset, frozenset(skip_reason or ()), error, q
+    )
     return Response(await service.urls(run_id, listing), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/facets",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Counts of a list of URLs",
+    responses=answers(UrlFacetsView, problems.RUN_NOT_FOUND),
+)
+async def count_facets(
+    run_id: str, service: Service, status: States = None, skip_reason: SkipReasons = None, error: Cause = "", q: Text = ""
+) -> Response:
+    """How many URLs have each state, skip reason and cause of error, among those that pass the other filters."""
+    listing = UrlListing(frozenset(status or ()), skip_reasons=frozenset(skip_reason or ()), error=error, text=q)
+    return Response(await service.facets(run_id, listing), media_type=JSON)
 
 
 def _export_answers() -> Responses:
@@ -139,11 +164,18 @@ async def export_run(
     whole: Annotated[
         bool, Query(description="With jsonl: keep what repeats over the site's pages in every one of them.")
     ] = False,
+    status: States = None,
+    skip_reason: SkipReasons = None,
+    error: Cause = "",
+    q: Text = "",
 ) -> StreamingResponse:
-    """The export that `sitelore export` writes, streamed."""
+    """The export that `sitelore export` writes, streamed; or the part of it that passes the filters."""
     run = await service.run(run_id)
+    filters = UrlListing(frozenset(status or ()), skip_reasons=frozenset(skip_reason or ()), error=error, text=q)
     headers = {"Content-Disposition": f'attachment; filename="{run.id}.{form.value}"'}
-    return StreamingResponse(exported(service, run, form, limit, whole=whole), headers=headers, media_type=MEDIA_TYPES[form])
+    return StreamingResponse(
+        exported(service, run, form, filters, limit, whole=whole), headers=headers, media_type=MEDIA_TYPES[form]
+    )
 
 
 @router.get(

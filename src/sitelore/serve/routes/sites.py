@@ -9,8 +9,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from sitelore.app.changes import END_OF_TIME, last_run_of, site_changes
 from sitelore.crawl.runs import start_pipeline
-from sitelore.export.pages import answer_json
+from sitelore.export.pages import answer_json, change_json
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run
 from sitelore.model.platform.accounts import Caller
@@ -22,7 +23,7 @@ from sitelore.serve.openapi import answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import RunService, encode
-from sitelore.serve.schemas import HeldPages, RunView, SearchResults, SiteList, SiteView, run_view
+from sitelore.serve.schemas import HeldPages, RunView, SearchResults, SiteChanges, SiteList, SiteView, run_view
 
 router = APIRouter(tags=["knowledge"])
 
@@ -67,6 +68,13 @@ async def search(
         SearchMode, Query(description="Keywords and embeddings, keywords only, or embeddings only.")
     ] = SearchMode.HYBRID,
     flagged: Annotated[bool, Query(description="Whether chunks flagged as possible prompt injection are included.")] = True,
+    max_tokens: Annotated[
+        int | None, Query(ge=1, le=1_000_000, description="Tokens of all texts together; the first result is always given.")
+    ] = None,
+    neighbours: Annotated[
+        int, Query(ge=0, le=3, description="Chunks before and after each result that are given with it.")
+    ] = 0,
+    explain: Annotated[bool, Query(description="Whether each result says how its score came about.")] = False,
 ) -> Response:
     """The best matching chunks, with snippets and citations that link to the passage."""
     query = SearchQuery(
@@ -80,6 +88,9 @@ async def search(
         limit=limit,
         mode=mode,
         flagged=flagged,
+        max_tokens=max_tokens,
+        neighbours=neighbours,
+        explain=explain,
     )
     answer = await service.context.search_service.search(query)
     return Response(encode(answer_json(query, answer)), media_type=JSON)
@@ -90,6 +101,35 @@ async def list_sites(service: Service) -> Response:
     """Every site with how much of it is indexed."""
     sites = await service.context.search_service.sites()
     return Response(encode(SiteList([_site(stats) for stats in sites])), media_type=JSON)
+
+
+@router.get(
+    "/sites/{site}/changes",
+    response_class=Response,
+    summary="What changed on a site",
+    responses=answers(SiteChanges, problems.SITE_NOT_FOUND),
+)
+async def show_changes(
+    site: SiteName,
+    service: Service,
+    since: Annotated[str | None, Query(max_length=40, description="After this day or time; default: the last run.")] = None,
+    until: Annotated[str | None, Query(max_length=40, description="Up to this day or time.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of changes.")] = 100,
+    offset: Annotated[int, Query(ge=0, le=10**9, description="Changes to leave out first.")] = 0,
+) -> Response:
+    """New, changed, gone and moved pages, by URL; changed ones with the lines of text that differ."""
+    stats, context = await _site_stats(site, service), service.context
+    await context.search_service.check_presence(stats.site)
+    start, end = _seconds(since, "query.since"), _seconds(until, "query.until")
+    if start is None:
+        try:
+            _, start = await last_run_of(context.ledger, site)
+        except NoSuchRun:
+            start = 0.0
+    listed = await site_changes(context.ledger, context.blobs, stats.site, start, END_OF_TIME if end is None else end)
+    part = listed[offset : offset + limit]
+    body = {"site": site, "total": len(listed), "changes": [change_json(change) for change in part]}
+    return Response(encode(body), media_type=JSON)
 
 
 @router.get(

@@ -107,9 +107,10 @@ async def changed_channel(
     if signatures is None:
         return await channel_of(TokenScope.CRAWL)(request, channel_id)
     target = await channel_request(request, channel_id)
-    secret = None if target is None else await target.service.channels.secret(target.channel.id)
+    secret = None if target is None else await target.service.secret(target.channel)
     body, now = await request.body(), (await run_service_of(request)).context.clock()
-    if target is None or not is_signed(secret or "", message or "", timestamp or "", signatures, body, now) or secret is None:
+    is_valid = secret is not None and is_signed(secret, message or "", timestamp or "", signatures, body, now)
+    if target is None or not is_valid:
         raise ApiProblem(problems.BAD_SIGNATURE, "sign id, time and body with the secret of the channel")
     return target
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from sitelore.model.errors import UsageError
@@ -40,8 +39,8 @@ from sitelore.serve.platform.webhook_views import (
     webhook_with_secret,
 )
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.quick import JSON
-from sitelore.serve.run_service import encode, run_service_of
+from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.run_service import RunService, encode
 
 router = APIRouter(prefix="/tenant/v1/webhooks", tags=["webhooks"])
 
@@ -62,12 +61,22 @@ Offset = Annotated[int, Query(ge=0, le=10**9, description="Entries to leave out 
 class WebhookRequest:
     """A request that concerns the webhooks of the caller's tenant."""
 
-    tenant: TenantId
+    caller: Caller
     service: WebhookService
+    runs: RunService
+
+    @property
+    def tenant(self) -> TenantId:
+        """The caller's tenant."""
+        return self.caller.tenant
+
+    async def record(self, action: str, webhook: str) -> None:
+        """Write to the audit log what the caller did with a webhook."""
+        await self.runs.record(self.caller, action, f"webhook:{webhook}")
 
 
-async def _of_caller(request: Request, caller: Annotated[Caller, Depends(_permitted)]) -> WebhookRequest:
-    return WebhookRequest(caller.tenant, (await run_service_of(request)).context.open_webhooks())
+async def _of_caller(runs: Service, caller: Annotated[Caller, Depends(_permitted)]) -> WebhookRequest:
+    return WebhookRequest(caller, runs.context.open_webhooks(), runs)
 
 
 Webhooks = Annotated[WebhookRequest, Depends(_of_caller)]
@@ -114,6 +123,7 @@ async def create_webhook(body: NewWebhook, own: Webhooks) -> Response:
     """Send events to a URL from now on. The answer has the secret that signs them; it is not shown again."""
     with _as_problems():
         endpoint, secret = await own.service.create(own.tenant, body.url, body.types, enabled=body.enabled)
+    await own.record("webhook.created", endpoint.id)
     headers = {"Location": f"{router.prefix}/{endpoint.id}"}
     return Response(encode(webhook_with_secret(endpoint, secret)), 201, headers, JSON)
 
@@ -141,6 +151,7 @@ async def change_webhook(webhook_id: WebhookId, body: WebhookChanges, own: Webho
     types = None if body.types is None else tuple(body.types)
     with _as_problems():
         changed = await own.service.change(own.tenant, webhook_id, EndpointChange(body.url, types, body.enabled))
+    await own.record("webhook.changed", webhook_id)
     return Response(encode(webhook_view(changed)), media_type=JSON)
 
 
@@ -149,6 +160,7 @@ async def delete_webhook(webhook_id: WebhookId, own: Webhooks) -> Response:
     """Delete a webhook endpoint with its delivery log."""
     with _as_problems():
         await own.service.remove(own.tenant, webhook_id)
+    await own.record("webhook.deleted", webhook_id)
     return Response(status_code=204)
 
 
@@ -162,6 +174,7 @@ async def rotate_secret(webhook_id: WebhookId, body: Rotation, own: Webhooks) ->
     """A new secret. For the grace period, messages carry the signatures of both."""
     with _as_problems():
         endpoint, secret = await own.service.rotate(own.tenant, webhook_id, body.grace_seconds)
+    await own.record("webhook.rotated", webhook_id)
     return Response(encode(webhook_with_secret(endpoint, secret)), media_type=JSON)
 
 
@@ -210,6 +223,7 @@ async def replay_delivery(
     with _as_problems():
         if not _EVENT_ID.fullmatch(event_id) or not await own.service.replay(own.tenant, webhook_id, int(event_id)):
             raise NoSuchEndpoint
+    await own.record("webhook.replayed", webhook_id)
     return Response(encode(Replayed(1)), media_type=JSON)
 
 
@@ -224,4 +238,5 @@ async def replay_dead_letters(webhook_id: WebhookId, body: ReplayPeriod, own: We
     since, until = seconds(body.since, 0.0, "body.since"), seconds(body.until, math.inf, "body.until")
     with _as_problems():
         count = await own.service.replay_dead(own.tenant, webhook_id, since, until)
+    await own.record("webhook.replayed", webhook_id)
     return Response(encode(Replayed(count)), media_type=JSON)

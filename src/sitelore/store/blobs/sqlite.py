@@ -108,6 +108,8 @@ class SqliteBlobs:
         if not self._path.exists():
             return
         loop = asyncio.get_running_loop()
+        if self._connection is None and not self._path.exists():
+            return  # nothing was put yet: tenants and runs without pages are deleted too
         after = prefix
         while True:
             read = partial(_keys_after, after=after, prefix=prefix, stored_before=stored_before)

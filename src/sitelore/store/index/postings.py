@@ -28,6 +28,7 @@ _MERGE_STEPS = ((0, 64, 8), (64, 512, 8), (512, 2_048, 3))
 """(more chunks than, up to, max. segments): neighbours of a size class beyond that number are merged. The last number is small,
 because such a merge rewrites thousands of chunks."""
 _MAX_TERM_CHARS = 200
+_POSTING_BYTES = 8
 _MAX_UINT16 = 0xFFFF
 
 
@@ -70,6 +71,21 @@ def find_postings(conn: sa.Connection, tenant: TenantId, site: int, terms: Colle
     for key, packed in select_in_batches(conn, _packed_postings, terms_by_key, tenant=tenant, site=site, segments=firsts):
         packed_by_term.setdefault(terms_by_key[key], []).append(bytes(packed))
     return packed_by_term
+
+
+_LAST_CHARACTER = chr(0x10FFFF)
+
+
+def terms_with_prefix(conn: sa.Connection, tenant: TenantId, site: int, prefix: str, limit: int) -> list[tuple[str, int]]:
+    """The terms that begin like this with the number of their postings, the most frequent first."""
+    if _term_key(prefix) != prefix:
+        return []
+    size = sa.func.sum(sa.func.length(postings.c.packed))
+    firsts = [segment.first for segment in _segments(conn, tenant, site)]
+    query = sa.select(postings.c.term, size).where(postings.c.tenant_id == tenant, postings.c.site_id == site)
+    query = query.where(postings.c.segment.in_(firsts), postings.c.term.between(prefix, prefix + _LAST_CHARACTER))
+    query = query.group_by(postings.c.term).order_by(size.desc(), postings.c.term).limit(limit)
+    return [(term, int(total) // _POSTING_BYTES) for term, total in conn.execute(query)]
 
 
 def _term_key(term: str) -> str | None:

@@ -36,6 +36,7 @@ IS_UNWANTED = "(alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
 """Pages that must not be searched, whatever their chunks say."""
 
 _headings_decoder = msgspec.json.Decoder(tuple[str, ...])
+_anchors_decoder = msgspec.json.Decoder(tuple[tuple[int, str], ...])
 _flags_decoder = msgspec.json.Decoder(list[tuple[str, str]])
 
 _is_stale = sa.and_(sa.text(HAS_CHUNKS), sa.text(IS_HIDDEN))
@@ -157,10 +158,10 @@ def chunk_table(conn: sa.Connection, tenant: TenantId, site: SiteId) -> ChunkTab
     sized = list(zip(summaries, sizes, strict=True))
     numbers = np.frombuffer(b"".join(summary[: 4 * n] for summary, n in sized), "<u4")
     lengths = np.frombuffer(b"".join(summary[4 * n : 6 * n] for summary, n in sized), "<u2")
-    flagged = np.frombuffer(b"".join(summary[6 * n :] for summary, n in sized), "u1")
+    marks = np.frombuffer(b"".join(summary[6 * n :] for summary, n in sized), "u1")
     of_page = np.repeat(np.array([page.number for page in live], dtype="<u4"), sizes)
     order = np.argsort(numbers)
-    return ChunkTable(version, live, *(column[order].tobytes() for column in (numbers, of_page, lengths, flagged)))
+    return ChunkTable(version, live, *(column[order].tobytes() for column in (numbers, of_page, lengths, marks)))
 
 
 def _chunk_query(page: Any, with_pages: sa.FromClause) -> sa.Select[Any]:
@@ -172,7 +173,7 @@ def _chunk_query(page: Any, with_pages: sa.FromClause) -> sa.Select[Any]:
             chunks.c.number, chunks.c.id, sites.c.name, *site_urls.c["url", "long_url"], page.c.title, page.c.indexed_title,
             page.c.lang, page.c.indexed_kind, page.c.published_at, page.c.presence, page.c.fetched_at, chunk_texts.c.text,
             chunk_texts.c.lead, chunk_texts.c.headings, chunk_texts.c.first_byte, chunk_texts.c.end_byte, chunk_texts.c.tokens,
-            chunk_texts.c.landmark, chunk_texts.c.fragment, chunk_texts.c.flags,
+            chunk_texts.c.landmark, chunk_texts.c.fragment, chunk_texts.c.flags, chunk_texts.c.anchors,
         )
         .select_from(with_pages.join(chunk_texts, of_chunk).join(sites, of_site).join(site_urls, of_url))
         .where(chunks.c.tenant_id == TENANT, chunks.c.site_id == SITE, chunks.c.number.in_(BATCH))
@@ -203,12 +204,12 @@ def headings_of(text: str | None) -> tuple[Any, ...]:
 def _chunk_record(site: SiteId, row: Any) -> ChunkRecord:
     (
         number, chunk, name, url, long_url, title, indexed_title, lang, kind, dated, presence, fetched_at,
-        text, lead, headings, first_byte, end_byte, tokens, landmark, fragment, flags,
+        text, lead, headings, first_byte, end_byte, tokens, landmark, fragment, flags, anchors,
     ) = row  # fmt: skip
     return ChunkRecord(
         number, chunk, site, name, Url.trusted(long_url or url), indexed_title or title, lang or "", kind or "page", dated,
         text or NO_TEXT, lead or NO_TEXT, headings_of(headings), first_byte, end_byte, tokens, landmark or "", fragment or "",
-        _flags_of(flags), Presence(presence), fetched_at,
+        _anchors_decoder.decode(anchors) if anchors else (), _flags_of(flags), Presence(presence), fetched_at,
     )  # fmt: skip
 
 

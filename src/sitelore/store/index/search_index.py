@@ -34,10 +34,12 @@ class SqlSearchIndex(Repository):
     release_held = write(presence.release_held)
     open_epoch = write(writes.open_epoch)
     pages_to_index = read_long(writes.pages_to_index)
+    keep_chunks = write(writes.keep_chunks)
     write_pages = write(writes.write_pages)
     forget = write(writes.forget)
     chunk_table = read_long(reads.chunk_table)
     postings = read_long(segments.find_postings)
+    terms = read_long(segments.terms_with_prefix)
     chunk_records = read_long(reads.chunk_records)
     page = read_long(reads.stored_page)
 

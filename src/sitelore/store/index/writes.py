@@ -11,7 +11,7 @@ from zlib import crc32
 import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId, TenantId
-from sitelore.model.search import IndexedChunk, IndexedPage, IndexWritten, PageToIndex
+from sitelore.model.search import FLAGGED, LINK_LIST, IndexedChunk, IndexedPage, IndexWritten, PageToIndex
 from sitelore.model.url import Url
 from sitelore.store.index import postings
 from sitelore.store.index.postings import ChunkTerms
@@ -57,7 +57,7 @@ _locked_site = (
 
 
 _to_index = (
-    sa.select(*site_urls.c["url", "long_url"], *pages.c["document", "title", "content_type", "fetched_at"])
+    sa.select(*site_urls.c["url", "long_url"], *pages.c["document", "title", "content_type", "fetched_at", "indexed"])
     .select_from(PAGES_WITH_URL)
     .where(OF_SITE, sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING))
 )
@@ -67,8 +67,8 @@ def pages_to_index(conn: sa.Connection, tenant: TenantId, site: SiteId, limit: i
     """Pages whose chunks are missing or out of date, by URL, from the one after `after` on."""
     rows = in_url_order(conn, _to_index, SITE, {"tenant": tenant, "site": site}, key_of(after), limit)
     return [
-        PageToIndex(Url.trusted(long_url or key), document, title, content_type or "", fetched_at)
-        for key, long_url, document, title, content_type, fetched_at in rows
+        PageToIndex(Url.trusted(long_url or key), document, title, content_type or "", fetched_at, indexed == document)
+        for key, long_url, document, title, content_type, fetched_at, indexed in rows
     ]
 
 
@@ -80,6 +80,19 @@ def open_epoch(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str) 
     conn.execute(sa.update(sites).where(sites.c.tenant_id == tenant, sites.c.id == site).values(index_epoch=epoch))
     indexed = sa.update(pages).where(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.indexed_epoch.is_not(None))
     conn.execute(indexed.values(indexed_epoch=None))
+
+
+def keep_chunks(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str, kept: Sequence[PageToIndex]) -> None:
+    """Note that the chunks of these pages are those that the settings of this epoch give, unless a page has changed."""
+    c = pages.c
+    ids = UrlIds(conn, tenant, site)
+    ids.find(page.url for page in kept)
+    documents = {ids.get(page.url): page.document for page in kept}
+    for batch in batches(sorted(url_id for url_id in documents if url_id is not None)):
+        of_site = sa.and_(c.tenant_id == tenant, c.site_id == site, c.url_id.in_(batch), c.indexed == c.document)
+        rows = conn.execute(sa.select(c.url_id, c.document).where(of_site)).all()
+        current = [row.url_id for row in rows if row.document == documents[row.url_id]]
+        conn.execute(sa.update(pages).where(of_site, c.url_id.in_(current)).values(indexed_epoch=epoch))
 
 
 @dataclass(slots=True)
@@ -205,10 +218,10 @@ def _replace_chunks(
 
 
 def chunk_summary(numbers: Sequence[int], indexed: Sequence[IndexedChunk]) -> bytes:
-    """Numbers, lengths and flags of a page's chunks, packed: n times uint32, n times uint16, n times uint8."""
+    """Numbers, lengths and marks of a page's chunks, packed: n times uint32, n times uint16, n times uint8."""
     lengths = array("H", [min(chunk.length, _MAX_LENGTH) for chunk in indexed])
-    flags = bytes(bool(chunk.chunk.flags) for chunk in indexed)
-    return array("I", numbers).tobytes() + lengths.tobytes() + flags
+    marks = bytes(FLAGGED * bool(chunk.chunk.flags) | LINK_LIST * chunk.chunk.is_link_list for chunk in indexed)
+    return array("I", numbers).tobytes() + lengths.tobytes() + marks
 
 
 def _terms_checksum(indexed: IndexedChunk) -> int:
@@ -220,11 +233,12 @@ def _chunk_metadata(indexed: IndexedChunk) -> tuple[Any, ...]:
     """The values of `chunk_texts` in the order of its columns, without its key."""
     chunk = indexed.chunk
     headings = [storable(text) or "" for text in chunk.headings]
+    anchors = [(at, storable(anchor) or "") for at, anchor in chunk.anchors]
     flags = [(storable(flag.rule) or "", storable(flag.evidence) or "") for flag in chunk.flags]
     return (
         chunk.start, chunk.end, chunk.tokens, chunk.overlap, storable(chunk.lead),
         encode(headings).decode() if headings else None, storable(chunk.landmark), storable(chunk.fragment),
-        encode(flags).decode() if flags else None, storable(chunk.text),
+        encode(flags).decode() if flags else None, storable(chunk.text), encode(anchors).decode() if anchors else None,
     )  # fmt: skip
 
 

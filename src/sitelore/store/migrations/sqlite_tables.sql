@@ -48,6 +48,7 @@ CREATE TABLE chunk_texts (
 	fragment TEXT,
 	flags TEXT,
 	text TEXT,
+	anchors TEXT,
 	PRIMARY KEY (tenant_id, site_id, number)
 );
 CREATE TABLE postings (

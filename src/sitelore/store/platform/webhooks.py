@@ -134,7 +134,7 @@ def change_endpoint(
     if values:
         conn.execute(sa.update(webhook_endpoints).where(_is_endpoint(tenant, endpoint)).values(**values))
     if change.enabled is False:
-        _disable(conn, tenant, endpoint, "disabled by its owner", now)
+        _disable(conn, tenant, endpoint, "disabled on request", now)
     return find_endpoint(conn, tenant, endpoint)
 
 
@@ -385,7 +385,7 @@ def _disable(conn: sa.Connection, tenant: TenantId, endpoint: str, reason: str, 
     disabled = sa.update(webhook_endpoints).where(_is_endpoint(tenant, endpoint), webhook_endpoints.c.enabled == 1)
     conn.execute(disabled.values(enabled=0, disabled_reason=reason))
     pending = sa.update(webhook_deliveries).where(_of_endpoint(tenant, endpoint), _PENDING)
-    error = sa.func.coalesce(webhook_deliveries.c.error, f"The endpoint was disabled: {reason}.")
+    error = sa.func.coalesce(webhook_deliveries.c.error, f"Not delivered: {reason}.")
     conn.execute(pending.values(state=DeliveryState.DEAD.value, error=error, attempted_at=now))
     of_endpoint = sa.and_(webhook_queues.c.tenant_id == tenant, webhook_queues.c.endpoint_id == endpoint)
     conn.execute(sa.delete(webhook_queues).where(of_endpoint))

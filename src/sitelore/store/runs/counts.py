@@ -21,7 +21,7 @@ from sitelore.store.rows import is_page
 from sitelore.store.schema import redactions, run_counts, runs, urls, visits
 from sitelore.store.statements import OF_RUN, OF_VISIT, RUN, TENANT, Statement, add_statement, execute_many
 
-_ERROR_CODE_CHARS = 60
+ERROR_CODE_CHARS = 60
 _OPEN = "QUEUED"
 """The name under which QUEUED and IN_PROGRESS rows are counted."""
 _MEDIA = "media"
@@ -91,7 +91,7 @@ def _contribution(row: CountedRow, count: int = 1) -> list[tuple[str, int]]:
     if row.skip_reason is not None and state == UrlState.SKIPPED:
         counts.append((f"skipped:{row.skip_reason}", count))
     if row.error is not None and state != UrlState.ALIAS:
-        counts.append((f"error:{row.error[:_ERROR_CODE_CHARS].partition(':')[0]}", count))
+        counts.append((f"error:{error_code(row.error)}", count))
     if row.proof is not None:
         counts.append((f"proof:{row.proof}", count))
     if is_page(row.kind, state, row.skip_reason, row.seq):
@@ -102,6 +102,11 @@ def _contribution(row: CountedRow, count: int = 1) -> list[tuple[str, int]]:
     return counts
 
 
+def error_code(error: str) -> str:
+    """The cause that an error is counted under: the part before its first colon."""
+    return error[:ERROR_CODE_CHARS].partition(":")[0]
+
+
 def _add_counts_statement(dialect_name: str) -> Statement:
     """Add to a number of the statistics."""
     return add_statement(dialect_name, run_counts, "value")
@@ -109,7 +114,7 @@ def _add_counts_statement(dialect_name: str) -> Statement:
 
 _c = urls.c
 _groups = (
-    _c.kind, _c.state, _c.skip_reason, _c.seq.is_(None), _c.proof, sa.func.substr(visits.c.error, 1, _ERROR_CODE_CHARS),
+    _c.kind, _c.state, _c.skip_reason, _c.seq.is_(None), _c.proof, sa.func.substr(visits.c.error, 1, ERROR_CODE_CHARS),
     visits.c.changed, visits.c.render_reason, _c.fetches > 0,
 )  # fmt: skip
 _grouped_rows = (

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Edge, IdempotencyKey, IdempotentRun, Offer, Run, RunListing, UrlListing, UrlOrder, UrlRow
+from sitelore.model.frontier import (
+    Edge,
+    IdempotencyKey,
+    IdempotentRun,
+    Offer,
+    Run,
+    RunListing,
+    UrlFacets,
+    UrlListing,
+    UrlOrder,
+    UrlRow,
+)
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
 from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, WHOLE_ROWS, run_of, url_row
+from sitelore.store.runs.counts import ERROR_CODE_CHARS, error_code
 from sitelore.store.runs.lifecycle import create_run, find_run
 from sitelore.store.schema import idempotency_keys, runs, site_urls, sites, urls, visits
 from sitelore.store.site_urls import FEW_ROWS, in_url_order
-from sitelore.store.statements import OF_RUN, SITE_OF_RUN, TENANT, WITH_URL, insert_for
+from sitelore.store.statements import OF_RUN, OF_VISIT, SITE_OF_RUN, TENANT, WITH_URL, insert_for
 
 EDGES_PER_PAGE = 2_000
 IDEMPOTENCY_KEY_TTL_S = 86_400.0
@@ -28,15 +41,24 @@ _ORDER_COLUMNS: dict[UrlOrder, sa.ColumnElement[Any]] = {
     UrlOrder.UPDATED_AT: visits.c.fetched_at,
     UrlOrder.DEPTH: urls.c.depth,
 }
+_FILTERED_ROWS = WITH_URL.outerjoin(visits, OF_VISIT)
 
 
 def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
     """A page of a run's URLs, and the total number. Sitemaps are not included."""
-    condition: sa.ColumnElement[bool] = sa.and_(OF_RUN, urls.c.kind == sa.text("'page'"))
+    condition = _of_run(listing.text)
     if listing.states:
         condition &= urls.c.state.in_(sorted(state.value for state in listing.states))
+    if listing.skip_reasons:
+        condition &= urls.c.skip_reason.in_(sorted(reason.value for reason in listing.skip_reasons))
+        condition &= urls.c.state == UrlState.SKIPPED.value
+    if listing.error:
+        error = visits.c.error
+        condition &= (error == listing.error) | error.startswith(f"{listing.error}:", autoescape=True)
+        condition &= urls.c.state != UrlState.ALIAS.value  # an alias repeats the error of its target
     values = {"tenant": tenant, "run": run}
-    total = conn.scalar(sa.select(sa.func.count()).select_from(urls).where(condition), values) or 0
+    counted = sa.select(sa.func.count()).select_from(_FILTERED_ROWS if listing.text or listing.error else urls)
+    total = conn.scalar(counted.where(condition), values) or 0
     if listing.offset >= total:
         return [], total
     by_key = site_urls.c.url.desc() if listing.descending else site_urls.c.url
@@ -60,6 +82,36 @@ _edges = (
     .select_from(WITH_URL.outerjoin(_parent, sa.and_(_parent.c.tenant_id == TENANT, _parent.c.id == urls.c.parent)))
     .where(OF_RUN, urls.c.parent.is_not(None), urls.c.kind == sa.text("'page'"))
 )
+
+
+def url_facets(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> UrlFacets:
+    """Counts of a run's URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
+    cause = sa.func.substr(visits.c.error, 1, ERROR_CODE_CHARS)
+    groups = (urls.c.state, urls.c.skip_reason, cause)
+    query = sa.select(*groups, sa.func.count()).select_from(_FILTERED_ROWS).where(_of_run(listing.text)).group_by(*groups)
+    states, skipped, errors = Counter[str](), Counter[str](), Counter[str]()
+    for state, reason, error, count in conn.execute(query, {"tenant": tenant, "run": run}):
+        skip_reason = reason if state == UrlState.SKIPPED.value else None
+        code = error_code(error) if error is not None and state != UrlState.ALIAS.value else None
+        in_state = not listing.states or state in listing.states
+        in_reason = not listing.skip_reasons or skip_reason in listing.skip_reasons
+        in_error = not listing.error or code == listing.error
+        if in_reason and in_error:
+            states[state] += count
+        if skip_reason is not None and in_state and in_error:
+            skipped[skip_reason] += count
+        if code is not None and in_state and in_reason:
+            errors[code] += count
+    return UrlFacets(dict(states), dict(skipped), dict(errors))
+
+
+def _of_run(text: str) -> sa.ColumnElement[bool]:
+    """The pages of the run `RUN` whose URL or title contains the text."""
+    condition: sa.ColumnElement[bool] = sa.and_(OF_RUN, urls.c.kind == sa.text("'page'"))
+    if text:
+        address = sa.func.coalesce(site_urls.c.long_url, site_urls.c.url)
+        condition &= address.icontains(text, autoescape=True) | visits.c.title.icontains(text, autoescape=True)
+    return condition
 
 
 def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -> list[tuple[str, Edge]]:

@@ -12,8 +12,8 @@ import hashlib
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0020"
-down_revision = "0012"
+revision = "0014"
+down_revision = "0013"
 branch_labels = None
 depends_on = None
 

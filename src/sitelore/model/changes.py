@@ -1,0 +1,56 @@
+"""Types of what changed on a site between two moments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sitelore.model.ids import BlobKey
+from sitelore.model.url import Url
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedVersion:
+    """A page that got a version in a period: its content at the end of the period and before it."""
+
+    url: Url
+    at: float
+    document: BlobKey
+    content_hash: str
+    before: BlobKey | None = None
+    """The document before the period; None for a page that is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class GonePage:
+    """A page that went away in a period."""
+
+    url: Url
+    at: float
+    content_hash: str
+    alias_of: Url | None = None
+    evidence: str = ""
+
+
+class ChangeKind(StrEnum):
+    """What happened to a page."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    GONE = "gone"
+    MOVED = "moved"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteChange:
+    """One change of a site."""
+
+    kind: ChangeKind
+    url: Url
+    at: float
+    moved_to: Url | None = None
+    evidence: str = ""
+    """Why a page is taken for gone."""
+    removed: tuple[str, ...] = ()
+    """Lines of text of a changed page that are no longer on it."""
+    added: tuple[str, ...] = ()

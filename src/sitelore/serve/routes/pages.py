@@ -1,0 +1,147 @@
+"""Page routes: a URL of a run with what was extracted from it, its source, screenshot and links, and why it was crawled."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from sitelore.app.explain import explain
+from sitelore.export.pages import document_of, page_of
+from sitelore.export.rows import is_page
+from sitelore.model.frontier import Run, UrlRow
+from sitelore.model.ids import BlobKey
+from sitelore.model.url import Url
+from sitelore.serve import problems
+from sitelore.serve.auth import READS
+from sitelore.serve.openapi import Responses, answers, problem_answers
+from sitelore.serve.problems import ApiProblem, FieldProblem
+from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.run_requests import PRINTABLE
+from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.schemas import ExplanationView, PageLinks, PageView, explanation_view, link_view
+
+router = APIRouter(tags=["pages"])
+
+PageUrl = Annotated[
+    str, Query(alias="url", min_length=1, max_length=8192, pattern=PRINTABLE, description="The URL of the page.")
+]
+_SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "Content-Disposition": "inline"}
+"""Crawled content is data: it must not run even if a browser is made to open it."""
+
+
+@router.get(
+    "/crawl-runs/{run_id}/page",
+    dependencies=[READS],
+    response_class=Response,
+    summary="A page",
+    responses=answers(PageView, problems.RUN_NOT_FOUND, problems.PAGE_NOT_FOUND),
+)
+async def show_page(run_id: str, url: PageUrl, service: Service) -> Response:
+    """A page of a run with everything that was extracted from it. Its Markdown leaves out what repeats over the site."""
+    run = await service.run(run_id)
+    row = await _page(service, run, url)
+    document = await document_of(row, service.context.blobs)
+    page = page_of(row, document, [], await service.repeats(run.id))
+    del page["aliases"]  # to find them, every row of the run would have to be read
+    return Response(encode(page), media_type=JSON)
+
+
+_SOURCE: Responses = {
+    200: {"description": "The stored source, redacted.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    **problem_answers(problems.RUN_NOT_FOUND, problems.PAGE_NOT_FOUND),
+}
+
+
+@router.get(
+    "/crawl-runs/{run_id}/source",
+    dependencies=[READS],
+    response_class=Response,
+    summary="The source of a page",
+    responses=_SOURCE,
+)
+async def show_source(run_id: str, url: PageUrl, service: Service) -> Response:
+    """The HTML of a page as it was stored, as plain text."""
+    row = await _page(service, await service.run(run_id), url)
+    body = None if row.snapshot is None else await _blob(service, row.snapshot)
+    if body is None:
+        raise ApiProblem(problems.PAGE_NOT_FOUND, "the source of this page is not stored")
+    charset = "utf-8" if "charset=" not in row.content_type else row.content_type.partition("charset=")[2].strip(' "')
+    return Response(body, headers={**_SANDBOX, "Content-Type": f"text/plain; charset={_charset(charset)}"})
+
+
+_SCREENSHOT: Responses = {
+    200: {"description": "A picture.", "content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
+    **problem_answers(problems.RUN_NOT_FOUND, problems.PAGE_NOT_FOUND),
+}
+
+
+@router.get(
+    "/crawl-runs/{run_id}/screenshot",
+    dependencies=[READS],
+    response_class=Response,
+    summary="A screenshot",
+    responses=_SCREENSHOT,
+)
+async def show_screenshot(run_id: str, url: PageUrl, service: Service) -> Response:
+    """The screenshot of a page that a browser rendered."""
+    row = await _page(service, await service.run(run_id), url)
+    picture = None if row.screenshot is None else await _blob(service, row.screenshot)
+    if picture is None:
+        raise ApiProblem(problems.PAGE_NOT_FOUND, "there is no screenshot of this page")
+    return Response(picture, headers=_SANDBOX, media_type="image/jpeg" if picture[:2] == b"\xff\xd8" else "image/png")
+
+
+@router.get(
+    "/crawl-runs/{run_id}/links",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Links of a page",
+    responses=answers(PageLinks, problems.RUN_NOT_FOUND),
+)
+async def show_links(run_id: str, url: PageUrl, service: Service) -> Response:
+    """Links to a URL from the site's pages, and links of the page. They are those of the pages' current versions."""
+    run = await service.run(run_id)
+    ledger, target = service.context.ledger, _parsed(url)
+    inlinks = [link_view(link) for link in await ledger.inlinks(run.site, target)]
+    outlinks = [link_view(link) for link in await ledger.outlinks(run.site, target)]
+    return Response(encode(PageLinks(inlinks, outlinks)), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/explain",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Why a URL was crawled or not",
+    responses=answers(ExplanationView, problems.RUN_NOT_FOUND),
+)
+async def explain_url(run_id: str, url: PageUrl, service: Service) -> Response:
+    """Every check that the run applies to a URL, with its rule and result, as `sitelore explain` shows them."""
+    run = await service.run(run_id)
+    return Response(encode(explanation_view(await explain(_parsed(url), run, service.context.ledger))), media_type=JSON)
+
+
+async def _page(service: RunService, run: Run, url: str) -> UrlRow:
+    row = await service.context.ledger.row(run.id, _parsed(url))
+    if row is None or not is_page(row):
+        raise ApiProblem(problems.PAGE_NOT_FOUND, "the run has no page of this URL")
+    return row
+
+
+async def _blob(service: RunService, key: BlobKey) -> bytes | None:
+    try:
+        return await service.context.blobs.get(key)
+    except KeyError:
+        return None
+
+
+def _charset(name: str) -> str:
+    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else "utf-8"
+
+
+def _parsed(text: str) -> Url:
+    url = Url.parse(text)
+    if url is None:
+        raise ApiProblem(problems.INVALID, errors=(FieldProblem("query.url", "not an absolute http(s) URL"),))
+    return url

@@ -1,0 +1,226 @@
+"""The dashboard over HTTP: its files, its content security policy, sessions with tokens, and the routes that only it uses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from scripts.openapi import FILE, description
+from starlette.applications import Starlette
+from tests.interfaces.api import Api, idle_app, serving_api
+from tests.support.crawls import crawl, crawl_settings
+from tests.support.http_server import page, prose, redirect, serve_site, site
+
+from sitelore.serve import dashboard
+from sitelore.serve.context import ApiSettings
+from sitelore.serve.sessions import Sessions
+
+TOKEN, OWN = "a-token-of-the-operator", "a-token-of-the-server"
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small application in place of the built one."""
+    folder = tmp_path / "static"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text(f'<meta property="csp-nonce" nonce="{dashboard.NONCE}"><script src="/ui/assets/a-1.js">')
+    (folder / "assets" / "a-1.js").write_text("let plain")
+    (folder / "assets" / "a-1.js.gz").write_bytes(b"compressed")
+    (folder / "icon.svg").write_text("<svg/>")
+    monkeypatch.setattr(dashboard, "routes", partial(dashboard.routes, folder))
+    return folder
+
+
+@pytest.fixture
+def api(tmp_path: Path, built: Path) -> Iterator[Api]:
+    with serving_api(partial(idle_app, tmp_path / "data")) as served:
+        yield served
+
+
+def test_every_screen_is_the_application_with_a_nonce_of_its_own(api: Api) -> None:
+    assert api.call("GET", "/").headers["Location"] == "/ui/"
+    nonces = set()
+    for path in ("/ui/", "/ui/runs/01a1f018?x=1", "/ui/search"):
+        answer = api.call("GET", path)
+        policy = answer.headers["Content-Security-Policy"]
+        assert (answer.status, answer.kind) == (200, "text/html")
+        assert "script-src 'self';" in policy
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        [nonce] = re.findall(rb'nonce="([^"]+)"', answer.body)
+        assert f"'nonce-{nonce.decode()}'" in policy
+        assert answer.headers["Cache-Control"] == "no-store"
+        nonces.add(nonce)
+    assert len(nonces) == 3
+
+
+def test_assets_are_cached_for_ever_and_compressed_where_that_is_understood(api: Api) -> None:
+    answer = api.call("GET", "/ui/assets/a-1.js")
+    assert answer.body == b"let plain"
+    assert answer.kind == "text/javascript"
+    assert "immutable" in answer.headers["Cache-Control"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    compressed = api.call("GET", "/ui/assets/a-1.js", Accept_Encoding="gzip, br")
+    assert (compressed.body, compressed.headers["Content-Encoding"]) == (b"compressed", "gzip")
+    assert "immutable" not in api.call("GET", "/ui/icon.svg").headers["Cache-Control"]
+    assert api.call("GET", "/ui/assets/a-2.js").kind == "not-found"
+    for path in ("/ui/assets/../../app.py", "/ui/..%2f..%2fapp.py", "/ui/%2e%2e/app.py"):
+        assert b"import" not in api.call("GET", path).body
+
+
+def test_a_package_without_the_dashboard_says_so(tmp_path: Path) -> None:
+    app = Starlette(routes=dashboard.routes(tmp_path / "nothing"))
+    from starlette.testclient import TestClient
+
+    for path in ("/", "/ui", "/ui/runs"):
+        answer = TestClient(app).get(path)
+        assert answer.status_code == 200
+        assert "without its dashboard" in answer.text
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, built: Path) -> Iterator[tuple[Api, Sessions]]:
+    """A server with tokens, and its sessions."""
+    sessions = Sessions(OWN)
+    with serving_api(partial(idle_app, tmp_path / "data"), ApiSettings((TOKEN, OWN), sessions=sessions)) as served:
+        yield replace(served, token=""), sessions
+
+
+def cookie_of(answer: object) -> str:
+    raw = answer.headers["Set-Cookie"]  # type: ignore[attr-defined]
+    assert "HttpOnly" in raw
+    assert "SameSite=Strict" in raw
+    return str(raw.partition(";")[0])
+
+
+def test_a_one_time_login_opens_a_session_once(guarded: tuple[Api, Sessions]) -> None:
+    api, sessions = guarded
+    assert api.call("GET", "/ui/").status == 200
+    assert api.call("GET", "/session").kind == "unauthorized"
+    code = sessions.new_login()
+    first = api.call("POST", "/session/code", {"code": code})
+    assert first.status == 201
+    cookie = cookie_of(first)
+    assert api.call("GET", "/crawl-runs", Cookie=cookie).status == 200
+    assert api.call("POST", "/session/code", {"code": code}).kind == "login-expired"
+    assert OWN.encode() not in first.body
+
+
+def test_a_token_opens_a_session_that_can_be_ended(guarded: tuple[Api, Sessions]) -> None:
+    api, _ = guarded
+    assert api.call("POST", "/session", Authorization="Bearer wrong").kind == "unauthorized"
+    answer = api.call("POST", "/session", Authorization=f"Bearer {TOKEN}")
+    cookie, csrf = cookie_of(answer), answer.json["csrf_token"]
+    assert api.call("GET", "/session", Cookie=cookie).json["csrf_token"] == csrf
+    origin = f"http://127.0.0.1:{api.port}"
+    assert api.call("DELETE", "/session", Cookie=cookie).kind == "cross-origin"
+    assert api.call("GET", "/crawl-runs", Cookie=cookie).status == 200
+    assert api.call("DELETE", "/session", Cookie=cookie, Origin=origin, X_CSRF_Token=csrf).status == 204
+    assert api.call("GET", "/crawl-runs", Cookie=cookie).kind == "unauthorized"
+
+
+def test_a_page_of_another_site_cannot_use_the_cookie(guarded: tuple[Api, Sessions]) -> None:
+    api, _ = guarded
+    answer = api.call("POST", "/session", Authorization=f"Bearer {TOKEN}")
+    cookie, csrf = cookie_of(answer), answer.json["csrf_token"]
+    body = {"seedUrl": "http://192.0.2.1/"}
+    own = f"http://127.0.0.1:{api.port}"
+    for headers in ({}, {"Origin": own}, {"Origin": "http://evil.example", "X-CSRF-Token": csrf}, {"X-CSRF-Token": csrf}):
+        assert api.call("POST", "/crawl-runs", body, Cookie=cookie, **headers).kind == "cross-origin"
+    permitted = api.call("POST", "/crawl-runs", body, Cookie=cookie, Origin=own, X_CSRF_Token=csrf)
+    assert permitted.kind == "address-refused", "the request did not pass the session"
+
+
+def test_a_server_without_tokens_needs_no_session(api: Api) -> None:
+    session = api.get("/session")
+    assert (session["needs_token"], session["has_demo"], session["csrf_token"]) == (False, False, "")
+    assert api.call("POST", "/demo").kind == "not-found"
+
+
+PAGES = {
+    "/": page("Home", prose("home"), links=("/a", "/b", "/moved", "/gone", "/private")),
+    "/a": page("Amber <b>", prose("a"), links=("/b",)),
+    "/b": page("Basalt", prose("b")),
+    "/moved": redirect("/a"),
+}
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Api, str, str]]:
+    """A server with one completed run, the path of the run, and the origin of the site."""
+    import asyncio
+
+    data = tmp_path_factory.mktemp("pages")
+    with serve_site(site(PAGES, robots="User-agent: *\nDisallow: /private")) as http_server:
+        run = asyncio.run(crawl(data, crawl_settings(http_server.url("/")))).run
+        origin = http_server.origin
+    with serving_api(partial(idle_app, data)) as api:
+        yield api, f"/crawl-runs/{run.id}", origin
+
+
+def test_urls_are_filtered_and_facets_ignore_their_own_filter(crawled: tuple[Api, str, str]) -> None:
+    api, run, origin = crawled
+
+    def listed(query: str) -> list[str]:
+        return [url["url"].removeprefix(origin) for url in api.get(f"{run}/urls?sort=normalized_url&{query}")["urls"]]
+
+    assert listed("q=MBER") == ["/a"]
+    assert listed("q=%25") == [], "a wildcard of SQL is no wildcard here"
+    assert listed("status=NOT_FOUND&status=SKIPPED") == ["/gone", "/private"]
+    assert listed("skip_reason=robots") == ["/private"]
+    assert listed("error=timeout") == []
+    facets = api.get(f"{run}/facets?status=NOT_FOUND")
+    assert facets["by_status"] == {"VISITED": 3, "ALIAS": 1, "NOT_FOUND": 1, "SKIPPED": 1}
+    assert facets["skipped"] == {}
+    assert api.get(f"{run}/facets?skip_reason=robots")["by_status"] == {"SKIPPED": 1}
+    assert api.get(f"{run}/facets?q=basalt") == {"by_status": {"VISITED": 1}, "skipped": {}, "errors": {}}
+
+
+def test_an_export_takes_the_filters_of_the_list(crawled: tuple[Api, str, str]) -> None:
+    api, run, origin = crawled
+    exported = api.call("GET", f"{run}/export?format=ndjson&status=VISITED&q=/").body.splitlines()
+    assert len(exported) == 3
+    assert [row["url"] for row in api.get(f"{run}/export?format=json&skip_reason=robots")] == [f"{origin}/private"]
+
+
+def test_a_page_comes_with_its_content_source_links_and_reasons(crawled: tuple[Api, str, str]) -> None:
+    api, run, origin = crawled
+    url = quote(f"{origin}/b", safe="")
+    shown = api.get(f"{run}/page?url={url}")
+    assert (shown["title"], shown["crawl_status"]) == ("Basalt", "OK")
+    assert shown["markdown"].startswith("# Basalt")
+    source = api.call("GET", f"{run}/source?url={url}")
+    assert source.body == PAGES["/b"].body
+    assert source.kind == "text/plain"
+    assert "sandbox" in source.headers["Content-Security-Policy"]
+    links = api.get(f"{run}/links?url={url}")
+    assert [link["source"].removeprefix(origin) for link in links["inlinks"]] == ["/", "/a"]
+    assert links["outlinks"] == []
+    gates = {gate["gate"]: gate for gate in api.get(f"{run}/explain?url={quote(f'{origin}/private', safe='')}")["gates"]}
+    assert gates["robots"]["passed"] is False
+    assert "Disallow: /private" in gates["robots"]["rule"]
+
+
+@pytest.mark.parametrize("route", ["page", "source", "screenshot"])
+def test_a_url_that_is_no_page_has_none_of_a_page(crawled: tuple[Api, str, str], route: str) -> None:
+    api, run, origin = crawled
+    for target in ("/gone", "/private", "/never-seen"):
+        assert api.call("GET", f"{run}/{route}?url={quote(origin + target, safe='')}").kind == "page-not-found"
+    assert api.call("GET", f"{run}/{route}?url=no-url").kind == "invalid"
+    assert api.call("GET", f"/crawl-runs/none/{route}?url={quote(origin, safe='')}").kind == "run-not-found"
+
+
+def test_the_description_that_the_types_of_the_dashboard_are_generated_from_is_current() -> None:
+    assert FILE.read_text(encoding="utf-8") == description(), "run `make openapi`"
+
+
+def test_every_reference_in_the_description_leads_to_a_schema() -> None:
+    text = description()
+    schemas = json.loads(text)["components"]["schemas"]
+    assert {name for name in re.findall(r'"#/components/schemas/([^"]+)"', text) if name not in schemas} == set()

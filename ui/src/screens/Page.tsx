@@ -1,0 +1,258 @@
+/** A page as it was read: as an article, as Markdown and text, its source, its data, its links, and why it was crawled. */
+import { Accordion, Alert, Anchor, Button, CopyButton, Group, Stack, Tabs, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearchParams } from 'wouter'
+import { ApiError, type Page } from '../api/client'
+import * as queries from '../api/queries'
+import { useAddressState } from '../parts/filters'
+import { Empty, Facts, Failure, Loading, Screen, Section } from '../parts/frames'
+import { Back, Check, Copy } from '../parts/icons'
+import { shownUrl, Time, WebLink } from '../parts/values'
+import { Markdown } from '../reading/Markdown'
+import { texts } from '../texts'
+import { Gates, UrlLink } from './Node'
+
+const VIEWS = ['reading', 'markdown', 'text', 'html', 'data', 'links', 'why'] as const
+const DATA = ['structured', 'meta', 'forms', 'actions', 'media', 'headings', 'landmarks', 'brand', 'rendering'] as const
+
+export default function PageScreen({ run }: { run: string }) {
+  const [parameters] = useSearchParams()
+  const url = parameters.get('url') ?? ''
+  const page = useQuery(queries.page(run, url))
+  if (page.isPending) return <Loading />
+  if (page.error instanceof ApiError && (page.error.status === 404 || page.error.status === 422)) return <NotRead run={run} url={url} />
+  if (page.error) return <Failure error={page.error} retry={() => void page.refetch()} />
+  return (
+    <Screen title={page.data.title || shownUrl(url)} heading={<Heading run={run} page={page.data} />}>
+      <Views run={run} url={url} page={page.data} />
+    </Screen>
+  )
+}
+
+function Heading({ run, page }: { run: string; page: Page }) {
+  return (
+    <Stack gap={4}>
+      <BackToRun run={run} />
+      <Title order={1} size="h2">
+        {page.title || shownUrl(page.url)}
+      </Title>
+      <WebLink url={page.url}>{page.url}</WebLink>
+      {page.description && (
+        <Text c="dimmed" maw="46rem">
+          {page.description}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function BackToRun({ run }: { run: string }) {
+  return (
+    <Anchor component={Link} href={`/runs/${run}/urls`} size="sm">
+      <Group gap={2} component="span">
+        <Back /> {texts.page.back}
+      </Group>
+    </Anchor>
+  )
+}
+
+/** Why the page cannot be shown. */
+function NotRead({ run, url }: { run: string; url: string }) {
+  return (
+    <Screen title={texts.page.missing} heading={<BackToRun run={run} />}>
+      <Title order={1} size="h2">
+        {texts.page.missing}
+      </Title>
+      <WebLink url={url}>{url}</WebLink>
+      <Why run={run} url={url} />
+    </Screen>
+  )
+}
+
+function Views({ run, url, page }: { run: string; url: string; page: Page }) {
+  const [parameters, change] = useAddressState()
+  const view = VIEWS.find((each) => each === parameters.get('view')) ?? 'reading'
+  return (
+    <Tabs value={view} onChange={(value) => change({ view: value === 'reading' ? '' : (value ?? '') })} keepMounted={false}>
+      <Tabs.List aria-label={texts.page.viewsLabel} mb="md">
+        {VIEWS.map((each) => (
+          <Tabs.Tab key={each} value={each}>
+            {texts.page.views[each]}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value="reading">
+        <Reading page={page} />
+      </Tabs.Panel>
+      <Tabs.Panel value="markdown">
+        <Source text={page.markdown} />
+      </Tabs.Panel>
+      <Tabs.Panel value="text">
+        <Source text={page.text} />
+      </Tabs.Panel>
+      <Tabs.Panel value="html">
+        <Html run={run} url={url} />
+      </Tabs.Panel>
+      <Tabs.Panel value="data">
+        <Data page={page} />
+      </Tabs.Panel>
+      <Tabs.Panel value="links">
+        <Links run={run} url={url} />
+      </Tabs.Panel>
+      <Tabs.Panel value="why">
+        <Why run={run} url={url} />
+      </Tabs.Panel>
+    </Tabs>
+  )
+}
+
+function Reading({ page }: { page: Page }) {
+  return (
+    <div className="reading-columns">
+      <div style={{ minWidth: 0 }}>
+        {page.noindex && (
+          <Alert color="yellow" variant="outline" mb="md">
+            {texts.page.noindex}
+          </Alert>
+        )}
+        {page.markdown.trim() ? <Markdown text={page.markdown} /> : <Empty title={texts.page.noContent} />}
+      </div>
+      <Section title={texts.page.facts}>
+        <Facts
+          items={[
+            page.author !== '' && [texts.page.author, page.author],
+            page.published !== '' && [texts.page.published, page.published],
+            page.modified !== '' && [texts.page.modified, page.modified],
+            page.lang !== '' && [texts.page.language, page.lang],
+            [texts.page.words, page.word_count.toLocaleString()],
+            [texts.page.fetched, <Time value={page.fetched_at} />],
+            [texts.page.strategy, page.strategy || texts.none],
+            page.canonical_url !== null && page.canonical_url !== page.url && [texts.page.canonical, shownUrl(page.canonical_url)],
+            page.redirect_chain.length > 0 && [
+              texts.node.redirects,
+              page.redirect_chain.map((hop) => `${hop.status} ${shownUrl(hop.url)}`).join(' → '),
+            ],
+            [texts.page.hash, <code>{page.content_hash.slice(0, 12)}</code>],
+          ]}
+        />
+      </Section>
+    </div>
+  )
+}
+
+function Source({ text }: { text: string }) {
+  if (!text.trim()) return <Empty title={texts.page.noContent} />
+  return (
+    <Stack gap="sm">
+      <Group>
+        <CopyButton value={text}>
+          {({ copied, copy }) => (
+            <Button size="xs" variant="default" onClick={copy} leftSection={copied ? <Check /> : <Copy />}>
+              {copied ? texts.page.copied : texts.page.copy}
+            </Button>
+          )}
+        </CopyButton>
+      </Group>
+      <pre className="source" tabIndex={0}>
+        {text}
+      </pre>
+    </Stack>
+  )
+}
+
+function Html({ run, url }: { run: string; url: string }) {
+  const source = useQuery(queries.source(run, url))
+  if (source.isPending) return <Loading />
+  if (source.error) {
+    const isMissing = source.error instanceof ApiError && source.error.status === 404
+    return isMissing ? <Empty title={texts.page.noSource} /> : <Failure error={source.error} retry={() => void source.refetch()} />
+  }
+  return (
+    <Stack gap="sm">
+      <Text size="sm" c="dimmed">
+        {texts.page.htmlHint}
+      </Text>
+      <Source text={source.data} />
+    </Stack>
+  )
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || (typeof value === 'object' && Object.keys(value).length === 0)
+}
+
+function Data({ page }: { page: Page }) {
+  const filled = DATA.filter((name) => !isEmpty(page[name]))
+  const empty = DATA.filter((name) => isEmpty(page[name]))
+  return (
+    <Stack>
+      <Accordion variant="contained" multiple defaultValue={filled.slice(0, 1)} order={2}>
+        {filled.map((name) => (
+          <Accordion.Item key={name} value={name}>
+            <Accordion.Control>
+              {texts.page.data[name]}
+              {Array.isArray(page[name]) && ` (${page[name].length})`}
+            </Accordion.Control>
+            <Accordion.Panel>
+              <pre className="source" tabIndex={0}>
+                {JSON.stringify(page[name], null, 2)}
+              </pre>
+            </Accordion.Panel>
+          </Accordion.Item>
+        ))}
+      </Accordion>
+      {empty.length > 0 && (
+        <Text size="sm" c="dimmed">
+          {empty.map((name) => texts.page.data[name]).join(', ')}: {texts.page.none}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function Links({ run, url }: { run: string; url: string }) {
+  const links = useQuery(queries.links(run, url))
+  if (links.isPending) return <Loading />
+  if (links.error) return <Failure error={links.error} retry={() => void links.refetch()} />
+  const { inlinks, outlinks } = links.data
+  return (
+    <Stack>
+      <Section title={texts.page.inlinks(inlinks.length)}>
+        <LinkList run={run} rows={inlinks.map((link) => ({ ...link, other: link.source }))} none={texts.page.noInlinks} />
+      </Section>
+      <Section title={texts.page.outlinks(outlinks.length)}>
+        <LinkList run={run} rows={outlinks.map((link) => ({ ...link, other: link.target }))} none={texts.page.noOutlinks} />
+      </Section>
+    </Stack>
+  )
+}
+
+interface ShownLink {
+  other: string
+  text: string
+  nofollow: boolean
+}
+
+function LinkList({ run, rows, none }: { run: string; rows: readonly ShownLink[]; none: string }) {
+  if (rows.length === 0) return <Text c="dimmed">{none}</Text>
+  return (
+    <Stack component="ul" gap={6} style={{ listStyle: 'none', margin: 0, padding: 0 }}>
+      {rows.map((row, index) => (
+        <li key={index}>
+          <UrlLink run={run} url={row.other} />{' '}
+          <Text span size="sm" c="dimmed">
+            {row.text || texts.page.noText}
+            {row.nofollow && ` · ${texts.page.nofollow}`}
+          </Text>
+        </li>
+      ))}
+    </Stack>
+  )
+}
+
+function Why({ run, url }: { run: string; url: string }) {
+  const explanation = useQuery(queries.explanation(run, url))
+  if (explanation.isPending) return <Loading />
+  if (explanation.error) return <Failure error={explanation.error} retry={() => void explanation.refetch()} />
+  return <Gates explanation={explanation.data} />
+}

@@ -1,0 +1,208 @@
+/** The run explorer: what a run does now, its URLs, how they were found, and what went wrong. */
+import { Alert, Anchor, Button, Group, Menu, Modal, Stack, Tabs, Text, Title, VisuallyHidden } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { Link, useLocation, useSearchParams } from 'wouter'
+import { address, ApiError, post, runPath, type Run, type Summary } from '../api/client'
+import { isActive, useFollow, type Connection } from '../api/follow'
+import * as queries from '../api/queries'
+import { LineageTab } from '../lineage/LineageTab'
+import { Empty, Failure, Loading, Screen } from '../parts/frames'
+import { Back, Download, Pause, Play } from '../parts/icons'
+import { RunStateLabel } from '../parts/states'
+import { WebLink } from '../parts/values'
+import { texts } from '../texts'
+import { ErrorsTab } from './Errors'
+import { NodeDrawer } from './Node'
+import { OverviewTab } from './Overview'
+import { UrlsTab } from './Urls'
+
+const TABS = ['overview', 'urls', 'lineage', 'errors'] as const
+type Tab = (typeof TABS)[number]
+const EXPORTS = ['csv', 'json', 'jsonl'] as const
+
+export function RunScreen({ run, tab }: { run: string; tab: string }) {
+  const summary = useQuery(queries.summary(run))
+  const [isPaused, setPaused] = useState(false)
+  const active = summary.data !== undefined && isActive(summary.data.status)
+  const { connection, samples } = useFollow(run, active, isPaused)
+  const [parameters, setParameters] = useSearchParams()
+  const [, go] = useLocation()
+  const node = parameters.get('node')
+
+  if (summary.isPending) return <Loading />
+  if (summary.error instanceof ApiError && summary.error.status === 404) {
+    return (
+      <Empty title={texts.run.missing}>
+        <Anchor component={Link} href="/">
+          {texts.run.back}
+        </Anchor>
+      </Empty>
+    )
+  }
+  if (summary.error) return <Failure error={summary.error} retry={() => void summary.refetch()} />
+
+  const data = summary.data
+  const shown: Tab = TABS.find((each) => each === tab) ?? 'overview'
+  function inspect(url: string | null) {
+    setParameters((before) => {
+      const after = new URLSearchParams(before)
+      if (url === null) after.delete('node')
+      else after.set('node', url)
+      return after
+    })
+  }
+  return (
+    <Screen title={data.site} heading={<Heading summary={data} />} actions={<Actions summary={data} />}>
+      {data.status === 'FAILED' && (
+        <Alert color="red" variant="outline" title={texts.run.failedBecause} role="alert">
+          {data.error}
+        </Alert>
+      )}
+      {active && <LiveBar summary={data} connection={connection} isPaused={isPaused} setPaused={setPaused} />}
+      <Tabs value={shown} onChange={(value) => go(`/runs/${run}${value === 'overview' ? '' : `/${value}`}`)} keepMounted={false}>
+        <Tabs.List aria-label={texts.run.tabsLabel} mb="md">
+          {TABS.map((each) => (
+            <Tabs.Tab key={each} value={each}>
+              {texts.run.tabs[each]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="overview">
+          <OverviewTab summary={data} samples={samples} />
+        </Tabs.Panel>
+        <Tabs.Panel value="urls">
+          <UrlsTab run={run} inspect={inspect} isActive={active} />
+        </Tabs.Panel>
+        <Tabs.Panel value="lineage">
+          <LineageTab run={run} inspect={inspect} isLive={active && !isPaused} />
+        </Tabs.Panel>
+        <Tabs.Panel value="errors">
+          <ErrorsTab summary={data} inspect={inspect} />
+        </Tabs.Panel>
+      </Tabs>
+      <NodeDrawer run={run} url={node} close={() => inspect(null)} inspect={inspect} />
+    </Screen>
+  )
+}
+
+function Heading({ summary }: { summary: Summary }) {
+  return (
+    <Stack gap={4}>
+      <Anchor component={Link} href="/" size="sm">
+        <Group gap={2} component="span">
+          <Back /> {texts.run.back}
+        </Group>
+      </Anchor>
+      <Group gap="sm">
+        <Title order={1} size="h2">
+          {summary.site}
+        </Title>
+        <RunStateLabel state={summary.status} />
+      </Group>
+      {summary.seed_url && <WebLink url={summary.seed_url}>{summary.seed_url}</WebLink>}
+    </Stack>
+  )
+}
+
+function Actions({ summary }: { summary: Summary }) {
+  const client = useQueryClient()
+  const [, go] = useLocation()
+  const [isAsking, asking] = useDisclosure()
+  const act = useMutation({
+    mutationFn: (what: 'cancel' | 'resume') => post<Run>(runPath(summary.id, what)),
+    onSettled: async () => {
+      asking.close()
+      await client.invalidateQueries({ queryKey: ['summary', summary.id] })
+      await client.invalidateQueries({ queryKey: ['runs'] })
+    },
+  })
+  const canCancel = isActive(summary.status) || summary.status === 'INTERRUPTED'
+  return (
+    <Group gap="xs">
+      {summary.status === 'INTERRUPTED' && (
+        <Button leftSection={<Play />} loading={act.isPending} onClick={() => act.mutate('resume')}>
+          {texts.run.resume}
+        </Button>
+      )}
+      {canCancel && (
+        <Button variant="default" onClick={asking.open}>
+          {texts.run.cancel}
+        </Button>
+      )}
+      {!canCancel && (
+        <Button variant="default" onClick={() => go(`/new?url=${encodeURIComponent(summary.seed_url ?? '')}`)}>
+          {texts.run.again}
+        </Button>
+      )}
+      <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
+        <Menu.Target>
+          <Button variant="default" leftSection={<Download />}>
+            {texts.run.exports}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {EXPORTS.map((format) => (
+            <Menu.Item key={format} component="a" href={address(runPath(summary.id, 'export'), { format })} download>
+              {texts.run.export[format]}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      <Modal opened={isAsking} onClose={asking.close} title={texts.run.cancelTitle} centered closeButtonProps={{ 'aria-label': texts.node.close }}>
+        <Text mb="md">{texts.run.cancelText}</Text>
+        {act.error && <Failure error={act.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={asking.close} data-autofocus>
+            {texts.run.cancelNo}
+          </Button>
+          <Button color="red.9" loading={act.isPending} onClick={() => act.mutate('cancel')}>
+            {texts.run.cancelYes}
+          </Button>
+        </Group>
+      </Modal>
+    </Group>
+  )
+}
+
+interface LiveBarProps {
+  summary: Summary
+  connection: Connection
+  isPaused: boolean
+  setPaused: (paused: boolean) => void
+}
+
+const ANNOUNCE_MS = 5000
+
+function LiveBar({ summary, connection, isPaused, setPaused }: LiveBarProps) {
+  const text = texts.run.progress(summary.counts.pages, summary.counts.total_urls, true)
+  return (
+    <Group gap="sm" justify="space-between">
+      <Group gap="xs">
+        <Text fw={600} style={{ fontVariantNumeric: 'tabular-nums' }}>
+          {text}
+        </Text>
+        <Text size="sm" c="dimmed">
+          {isPaused ? texts.run.paused : connection === 'polling' ? texts.run.polling : texts.run.live}
+        </Text>
+      </Group>
+      <Button variant="default" size="xs" leftSection={isPaused ? <Play /> : <Pause />} onClick={() => setPaused(!isPaused)}>
+        {isPaused ? texts.run.resumeLive : texts.run.pause}
+      </Button>
+      <VisuallyHidden role="status">{useRarely(text, ANNOUNCE_MS)}</VisuallyHidden>
+    </Group>
+  )
+}
+
+/** A text that changes at most once in this time, for screen readers. */
+function useRarely(text: string, interval: number): string {
+  const [shown, setShown] = useState(text)
+  const latest = useRef(text)
+  latest.current = text
+  useEffect(() => {
+    const timer = setInterval(() => setShown(latest.current), interval)
+    return () => clearInterval(timer)
+  }, [interval])
+  return shown
+}
