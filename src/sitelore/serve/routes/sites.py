@@ -105,6 +105,7 @@ async def list_sites(service: Service) -> Response:
 
 @router.get(
     "/sites/{site}/changes",
+    dependencies=[READS],
     response_class=Response,
     summary="What changed on a site",
     responses=answers(SiteChanges, problems.SITE_NOT_FOUND),
