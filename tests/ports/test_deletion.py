@@ -44,10 +44,8 @@ from sitelore.store.vectors.qdrant import delete_points
 from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
 
 MODEL, EPOCH = "model", "epoch"
-OF_TENANT = {"tenants", "models", "brands", "users", "tokens", "audit_log"}
-"""Tables whose rows belong to no site."""
 LATER = NOW + 1000.0
-OF_TENANT = {"tenants", "models", "retention", "webhook_endpoints"}
+OF_TENANT = {"tenants", "models", "brands", "users", "tokens", "audit_log", "retention", "webhook_endpoints"}
 """Tables whose rows belong to no site."""
 Rows = dict[str, list[tuple[Any, ...]]]
 

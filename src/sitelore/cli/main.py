@@ -36,7 +36,7 @@ COMMANDS = {
     "explain": _Command("inspect", "Show why a URL was fetched or skipped."),
     "inspect": _Command("inspect", "Show what was extracted from a page, and what was cut."),
     "runs": _Command("runs", "List the runs in the data directory, newest first."),
-    "show": _Command("runs", "Show the figures and settings of a run."),
+    "show": _Command("runs", "Show the figures of a run, or a stored page at a date."),
     "export": _Command("runs", "Write a run to a file."),
     "delete": _Command("delete", "Delete runs, or a site with everything that was stored of it."),
     "backup": _Command("backup", "Copy everything that is stored, consistently, while crawls go on."),
@@ -49,12 +49,12 @@ COMMANDS = {
     "compare": _Command("runs", "Compare two runs or exports."),
     "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
     "worker": _Command("serve", "Work on queued runs, together with other workers."),
-    "tenant": _Command("accounts", "Create, list, suspend and delete tenants."),
-    "token": _Command("accounts", "Create, list, rotate and revoke API tokens."),
-    "webhooks": _Command("webhooks", "Manage webhooks: receivers of events about crawls."),
     "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
     "demo": _Command("demo", "Crawl a small bundled site on this machine."),
     "doctor": _Command("doctor", "Check the installation."),
+    "tenant": _Command("accounts", "Create, list, suspend and delete tenants."),
+    "token": _Command("accounts", "Create, list, rotate and revoke API tokens."),
+    "webhooks": _Command("webhooks", "Manage webhooks: receivers of events about crawls."),
 }
 
 

@@ -67,7 +67,7 @@ def retention(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Show or change for how long data of a tenant are kept: a time (90d), `forever`, or `default`."""
+    """Show or change for how long data of a tenant are kept. Each period is a time (90d), `forever`, or `default`."""
     changes = {"runs_s": runs, "versions_s": versions, "events_s": events, "deliveries_s": deliveries}
     requested = {name: _parsed(name, text) for name, text in changes.items() if text is not None}
     policy = run_async(_retention(data, tenant, requested))
