@@ -47,7 +47,7 @@ COMMANDS = {
     "deletions": _Command("search", "Review mass deletions that were held back."),
     "changes": _Command("changes", "Show what is new, changed, gone or moved on a site."),
     "compare": _Command("runs", "Compare two runs or exports."),
-    "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
+    "serve": _Command("serve", "Serve the dashboard and the HTTP API, and run their crawls."),
     "worker": _Command("serve", "Work on queued runs, together with other workers."),
     "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
     "demo": _Command("demo", "Crawl a small bundled site on this machine."),
