@@ -44,7 +44,7 @@ def restore(
     yes: Annotated[bool, typer.Option("--yes", help="Replace data that are there.")] = False,
     data: Data = DATA,
 ) -> int:
-    """Replace the data directory, or the data of the servers, by a backup. No other process may use them."""
+    """Replace everything that is stored by a backup. No other process may use them."""
     from sitelore.app.backup import restore as restore_backup
     from sitelore.app.settings import operator_settings
 
