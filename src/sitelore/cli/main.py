@@ -39,7 +39,7 @@ COMMANDS = {
     "show": _Command("runs", "Show the figures of a run, or a stored page at a date."),
     "export": _Command("runs", "Write a run to a file."),
     "delete": _Command("delete", "Delete runs, or a site with everything that was stored of it."),
-    "backup": _Command("backup", "Copy everything that is stored, consistently, while crawls go on."),
+    "backup": _Command("backup", "Copy everything that is stored, while crawls go on."),
     "restore": _Command("backup", "Replace everything that is stored by a backup."),
     "retention": _Command("backup", "Show or change for how long data of a tenant are kept."),
     "reprocess": _Command("reprocess", "Extract a run's stored pages again, without requests."),

@@ -26,7 +26,7 @@ def backup(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Copy everything that is stored, consistently, while crawls go on."""
+    """Copy everything that is stored, while crawls go on."""
     from sitelore.app.backup import back_up
     from sitelore.app.settings import operator_settings
 
