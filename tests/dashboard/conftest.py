@@ -30,8 +30,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip("the dashboard is not built (make ui)"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """A browser for one module: while Playwright's synchronous interface is open, no asynchronous test can run."""
     from playwright.sync_api import sync_playwright
 
     executable = find_browser()
@@ -123,7 +124,7 @@ class Served:
         return self.server.api.port
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serve_site(lambda _: None, host="localhost") as http_server:
         http_server.pages = GRAPH.pages(http_server.origin)

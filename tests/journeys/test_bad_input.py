@@ -151,7 +151,7 @@ def test_a_full_disk_gives_a_one_line_error_and_settled_rows_are_kept(tmp_path: 
 
     def small_disk() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_200_000, 1_200_000))
 
     with serve_site(_site(900)) as http_server:
         ran = subprocess.run(

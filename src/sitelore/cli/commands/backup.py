@@ -26,7 +26,7 @@ def backup(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Copy everything that is stored, consistently, while crawls go on."""
+    """Copy everything that is stored, while crawls go on."""
     from sitelore.app.backup import back_up
     from sitelore.app.settings import operator_settings
 
@@ -44,7 +44,7 @@ def restore(
     yes: Annotated[bool, typer.Option("--yes", help="Replace data that are there.")] = False,
     data: Data = DATA,
 ) -> int:
-    """Replace the data directory, or the data of the servers, by a backup. No other process may use them."""
+    """Replace everything that is stored by a backup. No other process may use them."""
     from sitelore.app.backup import restore as restore_backup
     from sitelore.app.settings import operator_settings
 
@@ -67,7 +67,7 @@ def retention(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Show or change for how long data of a tenant are kept: a time (90d), `forever`, or `default`."""
+    """Show or change for how long data of a tenant are kept. Each period is a time (90d), `forever`, or `default`."""
     changes = {"runs_s": runs, "versions_s": versions, "events_s": events, "deliveries_s": deliveries}
     requested = {name: _parsed(name, text) for name, text in changes.items() if text is not None}
     policy = run_async(_retention(data, tenant, requested))

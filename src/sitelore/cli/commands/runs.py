@@ -72,7 +72,7 @@ def show(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Show the figures and settings of a run, or a stored page as it is or was at a date."""
+    """Show the figures of a run, or a stored page at a date."""
     if "://" in run:
         run_async(_show_page(data, run, at, as_json=as_json))
     elif at:
