@@ -31,12 +31,13 @@ from tests.support.workers import temporary_database
 from sitelore.frontier.admission import plan_wave
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Run, Settlement, Source, Verdict
-from sitelore.model.ids import DEFAULT_TENANT, BlobKey, CleanText, WorkerId
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, CleanText, TenantId, WorkerId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.store.engine import PostgresEngine, open_postgres
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.tenants import for_tenant
 
 T = TypeVar("T")
 
@@ -205,7 +206,7 @@ async def measure(server: Postgres, arguments: argparse.Namespace) -> Watch:
                 watch.end()
         took_s = time.monotonic() - began
         print(f"{walk.settled:,} pages of {arguments.links} links in {took_s:.0f} s, batches of {arguments.batch}\n")
-        await _print_sizes(engine, "visited", ("urls", "pages"))
+        await _print_sizes(engine, "visited", ("site_urls", "urls", "visits", "pages"))
     finally:
         await engine.close()
     await _measure_discovered(server, site)
@@ -223,7 +224,7 @@ async def _measure_discovered(server: Postgres, site: Site) -> None:
             count = min(site.pages, 5_000)
             offers = [Offer(site.url(n), 1, Source.LINK, root, 1, n, pattern=ORIGIN) for n in range(1, count)]
             await ledger.create_run("site.test", settings, offers, 1.0)
-            await _print_sizes(engine, "discovered", ("urls",))
+            await _print_sizes(engine, "discovered", ("site_urls", "urls"))
         finally:
             await engine.close()
 
@@ -252,11 +253,11 @@ async def _window(walk: Walk, url: str, watch: Watch, arguments: argparse.Namesp
 
 
 async def _print_sizes(engine: PostgresEngine, what: str, tables: Sequence[str]) -> None:
-    def sizes(table: str) -> Callable[[sa.Connection], Sequence[int]]:
-        return lambda conn: tuple(conn.execute(sa.text(_SIZES.format(table))).one())
+    def sizes(table: str) -> Callable[[sa.Connection, TenantId], Sequence[int]]:
+        return lambda conn, _: tuple(conn.execute(sa.text(_SIZES.format(table))).one())
 
     for table in tables:
-        rows, total, indexes = await engine.read(sizes(table))
+        rows, total, indexes = await engine.read(for_tenant, sizes(table), DEFAULT_TENANT)
         print(f"table {table}, {what}: {rows:,} rows, {total / rows:,.0f} bytes a row, {indexes / rows:,.0f} of them indexes")
 
 

@@ -38,7 +38,7 @@ from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.platform.schema import crawl_jobs, page_deletions, schedules
 from sitelore.store.platform.webhooks import SqlWebhooks
-from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
+from sitelore.store.schema import complete_metadata, pattern_stats, prefetches, runs
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.qdrant import delete_points
 from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
@@ -90,12 +90,13 @@ class Store:
 
     async def _insert_others(self, run: Run) -> None:
         """Rows of the tables that only large runs and running ones fill."""
-        key = {"tenant_id": run.tenant, "run_id": run.id}
         counts = {"pages": 1, "distinct_pages": 1, "novel_pages": 1, "first_seq": 1, "last_seq": 1}
 
         def insert(conn: sa.Connection) -> None:
-            conn.execute(sa.insert(pattern_stats).values(**key, pattern="/*", **counts))
-            conn.execute(sa.insert(prefetches).values(**key, url="http://x/", worker="w", lease_until=0.0, is_bet=0))
+            conn.execute(sa.insert(pattern_stats).values(tenant_id=run.tenant, run_id=run.id, pattern="/*", **counts))
+            number = conn.scalar(sa.select(runs.c.number).where(runs.c.id == run.id))
+            key = {"tenant_id": run.tenant, "run_number": number, "url_id": 1}
+            conn.execute(sa.insert(prefetches).values(**key, worker="w", lease_until=0.0, is_bet=0))
 
         await self.owner.write(insert)
         await audited(SqlAuditStore(self.ledger._engine, run.tenant), run)

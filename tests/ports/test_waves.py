@@ -51,7 +51,7 @@ from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.rows import is_kept
-from sitelore.store.schema import pages, runs, urls
+from sitelore.store.schema import pages, runs, site_urls, urls
 from sitelore.store.tenants import for_tenant
 
 
@@ -179,7 +179,11 @@ async def test_the_stored_page_of_a_merged_url_names_its_target(database: Databa
     run, held = await started(ledger, "a", "b")
     await ledger.settle([visited(lease, "same") for lease in held])
     await ledger.open_wave(run.id, 1, lambda _: WavePlan((Merge(u("b"), u("a"), Proof.EQUAL_CONTENT),)))
-    query = sa.select(pages.c.url, pages.c.alias_of).order_by(pages.c.url)
+    target = site_urls.alias("target")
+    of_page = sa.and_(site_urls.c.tenant_id == pages.c.tenant_id, site_urls.c.id == pages.c.url_id)
+    to_target = sa.and_(target.c.tenant_id == pages.c.tenant_id, target.c.id == pages.c.alias_of)
+    named = pages.join(site_urls, of_page).outerjoin(target, to_target)
+    query = sa.select(site_urls.c.url, target.c.url).select_from(named).order_by(site_urls.c.url)
     owner = await database.owner()
     rows = await owner.read(lambda conn: [tuple(row) for row in conn.execute(query)])
     assert rows == [(u("a"), None), (u("b"), u("a"))]
@@ -280,7 +284,8 @@ async def test_the_stored_page_count_equals_a_count_of_the_rows(database: Databa
         ])  # fmt: skip
         assert await ledger.open_wave(run.id, wave, plan) is not None
         held = await leases(ledger, run)
-        count = sa.select(sa.func.count()).select_from(urls).where(urls.c.run_id == run.id, is_kept())
+        of_run = urls.c.run_number == sa.select(runs.c.number).where(runs.c.id == run.id).scalar_subquery()
+        count = sa.select(sa.func.count()).select_from(urls).where(of_run, is_kept())
         carried = sa.select(runs.c.pages_before_wave).where(runs.c.id == run.id)
         assert await scalar(engine, carried) == await scalar(engine, count) == 4
 

@@ -10,7 +10,7 @@ from sitelore.model.changes import ChangedVersion, GonePage
 from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.url import Url
 from sitelore.store.schema import page_versions, pages, site_urls
-from sitelore.store.statements import BATCH, SITE, TENANT, select_in_batches
+from sitelore.store.statements import BATCH, OF_SITE, PAGES_WITH_URL, SITE, TENANT, select_in_batches
 
 _of_url = sa.and_(site_urls.c.tenant_id == page_versions.c.tenant_id, site_urls.c.id == page_versions.c.url_id)
 _VERSION = (page_versions.c.url_id, page_versions.c.seen_at, page_versions.c.document, page_versions.c.content_hash)
@@ -42,16 +42,25 @@ def changed_versions(conn: sa.Connection, tenant: TenantId, site: SiteId, since:
     return sorted(changed, key=lambda change: change.url)
 
 
+_target = site_urls.alias("target_url")
+_gone = (
+    sa.select(
+        *site_urls.c["url", "long_url"], *pages.c["presence_at", "content_hash", "evidence"],
+        sa.func.coalesce(_target.c.long_url, _target.c.url).label("target"),
+    )
+    .select_from(PAGES_WITH_URL.outerjoin(_target, sa.and_(_target.c.tenant_id == TENANT, _target.c.id == pages.c.alias_of)))
+    .where(OF_SITE, sa.text("presence = 'GONE'"))
+    .order_by(site_urls.c.url)
+)  # fmt: skip
+
+
 def gone_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, since: float, until: float) -> list[GonePage]:
     """Pages that were found to be gone in the period, by URL."""
-    c = pages.c
-    query = sa.select(c.url, c.long_url, c.presence_at, c.content_hash, c.alias_of, c.evidence)
-    query = query.where(c.tenant_id == tenant, c.site_id == site, sa.text("presence = 'GONE'"))
-    query = query.where(c.presence_at > since, c.presence_at <= until).order_by(c.url)
+    gone = _gone.where(pages.c.presence_at > since, pages.c.presence_at <= until)
     return [
         GonePage(
             Url.trusted(row.long_url or row.url), row.presence_at, row.content_hash,
-            Url.trusted(row.alias_of) if row.alias_of else None, row.evidence or "",
+            Url.trusted(row.target) if row.target else None, row.evidence or "",
         )
-        for row in conn.execute(query)
+        for row in conn.execute(gone, {"tenant": tenant, "site": site})
     ]  # fmt: skip

@@ -21,11 +21,16 @@ from sitelore.ports import PresenceCheck
 from sitelore.store.index.writes import drop_unsearchable
 from sitelore.store.rows import maybe_url, settings_of, storable
 from sitelore.store.runs.events import NewEvent, store_events
-from sitelore.store.schema import key_of, pages, runs, sites, urls
+from sitelore.store.schema import pages, runs, site_urls, sites, urls, visits
+from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     BATCH,
+    OF_RUN,
+    OF_SITE,
+    OF_VISIT,
     PAGE_KEY,
-    RUN,
+    PAGES_WITH_URL,
+    RUN_NUMBER,
     SITE,
     TENANT,
     Statement,
@@ -55,17 +60,25 @@ _unchecked_runs = (
 )
 # Documents are indexed like pages, whether they were visited as pages or as media.
 _row_of_run = sa.and_(
-    urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.url == pages.c.url, urls.c.kind != sa.text("'sitemap'")
+    urls.c.tenant_id == TENANT,
+    urls.c.run_number == RUN_NUMBER,
+    urls.c.url_id == pages.c.url_id,
+    urls.c.kind != sa.text("'sitemap'"),
 )
+_target = site_urls.alias("target_url")
 # Pages that were fetched after the run ended are left out: the run says nothing about them.
 _pages_with_rows = (
     sa.select(
-        pages.c.url, pages.c.long_url, pages.c.presence, pages.c.soft_misses, urls.c.state, urls.c.status_code,
-        urls.c.skip_reason, urls.c.alias_of,
+        site_urls.c.url, site_urls.c.long_url, pages.c.presence, pages.c.soft_misses, urls.c.state, visits.c.status_code,
+        urls.c.skip_reason, sa.func.coalesce(_target.c.long_url, _target.c.url),
     )
-    .select_from(pages.outerjoin(urls, _row_of_run))
-    .where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE, pages.c.fetched_at <= sa.bindparam("finished_at"))
-    .order_by(pages.c.url)
+    .select_from(
+        PAGES_WITH_URL.outerjoin(urls, _row_of_run)
+        .outerjoin(visits, OF_VISIT)
+        .outerjoin(_target, sa.and_(_target.c.tenant_id == TENANT, _target.c.id == urls.c.alias_of))
+    )
+    .where(OF_SITE, pages.c.fetched_at <= sa.bindparam("finished_at"))
+    .order_by(site_urls.c.url)
 )  # fmt: skip
 
 
@@ -135,16 +148,15 @@ def _is_complete(conn: sa.Connection, tenant: TenantId, site: SiteId, run: Any) 
     return _covers_earlier_runs(conn, tenant, site, run, settings)
 
 
-_was_page_before = sa.exists(sa.literal_column("1")).where(
-    pages.c.tenant_id == TENANT, pages.c.site_id == SITE, pages.c.url == urls.c.url
-)
+_was_page_before = sa.exists(sa.literal_column("1")).where(OF_SITE, pages.c.url_id == urls.c.url_id)
 _not_visited = (
-    sa.select(urls.c.url)
-    .where(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.kind != sa.text("'media'"))
+    sa.select(urls.c.url_id)
+    .select_from(urls.outerjoin(visits, OF_VISIT))
+    .where(OF_RUN, urls.c.kind != sa.text("'media'"))
     .where(
         sa.or_(
             urls.c.state.in_(["FAILED", "HTTP_TERMINAL", "DISCOVERED", "QUEUED", "IN_PROGRESS"]),
-            urls.c.status_code >= 500,
+            visits.c.status_code >= 500,
             sa.and_(urls.c.state == "SKIPPED", urls.c.skip_reason.in_(_CUT_SHORT)),
             # A page that was readable before: its links were not seen. A URL that never was a page has no links to miss.
             sa.and_(urls.c.state == "FORBIDDEN", _was_page_before),
@@ -170,27 +182,28 @@ def _covers_earlier_runs(conn: sa.Connection, tenant: TenantId, site: SiteId, ru
             before.follow_redirects and not settings.follow_redirects
         ):
             return False
-        starts.update(key_of(url) for raw in (*before.seeds, *before.sitemaps) if (url := Url.parse(raw)) is not None)
-    return not list(select_in_batches(conn, _pages_not_in_run, starts, tenant=tenant, site=site, run=run.id))
+        starts.update(url for raw in (*before.seeds, *before.sitemaps) if (url := Url.parse(raw)) is not None)
+    start_ids = UrlIds(conn, tenant, site).find(starts)
+    return not list(select_in_batches(conn, _pages_not_in_run, start_ids, tenant=tenant, site=site, run=run.id))
 
 
 _pages_not_in_run = (
-    sa.select(pages.c.url)
-    .where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE, pages.c.url.in_(BATCH))
+    sa.select(pages.c.url_id)
+    .where(OF_SITE, pages.c.url_id.in_(BATCH))
     .where(pages.c.presence != "GONE", pages.c.alias_of.is_(None))
-    .where(
-        ~sa.exists(sa.literal_column("1")).where(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.url == pages.c.url)
-    )
+    .where(~sa.exists(sa.literal_column("1")).where(OF_RUN, urls.c.url_id == pages.c.url_id).correlate(pages))
     .limit(1)
 )
 
 
 def _store_presence(conn: sa.Connection, tenant: TenantId, site: SiteId, changed: Sequence[PresenceChange], now: float) -> None:
-    by_key = {key_of(change.url): change for change in changed}
+    url_ids = UrlIds(conn, tenant, site)
+    url_ids.add(change.url for change in changed)
+    by_id = {url_ids[change.url]: change for change in changed}
     rows = []
-    for key, change in sorted(by_key.items()):
+    for url_id, change in sorted(by_id.items()):
         presence, evidence = change.presence.value, storable(change.evidence)
-        rows.append((presence, presence, now, evidence, change.soft_misses, int(change.held), tenant, site, key))
+        rows.append((presence, presence, now, evidence, change.soft_misses, int(change.held), tenant, site, url_id))
     execute_many(conn, _presence_statement, rows)
 
 

@@ -15,7 +15,8 @@ from sitelore.model.response import StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UNCHANGED, Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
-from sitelore.store.schema import KEY_CHARS, key_of, pages, runs, sites, urls
+from sitelore.store.schema import key_of, pages, runs, site_urls, sites, urls, visits
+from sitelore.store.statements import OF_VISIT, TENANT, WITH_URL
 
 PATTERN_CHARS = 500
 """Longest URL pattern that is stored as it is; longer ones are hashed."""
@@ -41,32 +42,36 @@ def storable(text: str) -> str | None:
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
-def offer_tuple(tenant: TenantId, run: str, offer: Offer, lastmod: float | None) -> tuple[Any, ...]:
-    """The values of an offer in the order of `OFFER_COLUMNS`."""
-    url = str(offer.url)
-    is_long = len(url) > KEY_CHARS
-    refusal, parent = offer.refusal, offer.parent
+def offer_tuple(key: tuple[TenantId, int, int], offer: Offer, parent: int | None, lastmod: float | None) -> tuple[Any, ...]:
+    """The values of an offer in the order of `OFFER_COLUMNS`. `key`: tenant, number of the run and id of the URL."""
+    refusal = offer.refusal
     return (
-        tenant,
-        run,
-        key_of(url) if is_long else url,
-        url if is_long else None,
+        *key,
         offer.url.authority,
         offer.kind._value_,
         "DISCOVERED" if refusal is None else "SKIPPED",
         offer.source._value_,
         offer.depth,
         SOURCE_RANK[offer.source],
-        None if parent is None else str(parent),
+        parent,
         offer.parent_seq,
         offer.position,
         0 if refusal is None else 1,
-        key_of(offer.pattern, PATTERN_CHARS),
+        None if offer.pattern == _without_scheme(offer.url) else key_of(offer.pattern, PATTERN_CHARS),
         chain_text(offer.chain),
         lastmod,
         None if refusal is None else refusal._value_,
         storable(offer.detail) if offer.detail else None,
     )
+
+
+def pattern_of(stored: str | None, url: str) -> str:
+    """The URL pattern of a row. Patterns without placeholders are not stored."""
+    return key_of(_without_scheme(url), PATTERN_CHARS) if stored is None else stored
+
+
+def _without_scheme(url: str) -> str:
+    return url.partition("://")[2]
 
 
 def chain_text(chain: Sequence[Hop]) -> str | None:
@@ -106,17 +111,20 @@ def maybe_url(text: str | None) -> Url | None:
 
 _KINDS = {kind.value: kind for kind in RowKind}
 _SOURCES = {source.value: source for source in Source}
-LEASE_COLUMNS = tuple(
-    urls.c[name]
-    for name in ("url", "long_url", "token", "depth", "seq", "kind", "attempts", "source", "chain", "lastmod", "wave")
-)  # fmt: skip
-KNOWN_COLUMNS = tuple(
-    pages.c[name]
-    for name in (
-        "fetched_at", "content_hash", "novelty", "document", "etag", "last_modified", "lastmod", "title", "canonical",
-        "snapshot", "word_count", "noindex", "content_type", "headers", "sketch", "volatile", "render_reason", "screenshot",
-    )
-)  # fmt: skip
+LEASE_COLUMNS = (
+    *site_urls.c["url", "long_url"],
+    *urls.c["token", "depth", "seq", "kind", "attempts", "source", "chain", "lastmod", "wave"],
+)
+_canonical = site_urls.alias("canonical_url")
+KNOWN_COLUMNS = (
+    *pages.c["fetched_at", "content_hash", "novelty", "document", "etag", "last_modified", "lastmod", "title"],
+    sa.func.coalesce(_canonical.c.long_url, _canonical.c.url),
+    *pages.c[
+        "snapshot", "word_count", "noindex", "content_type", "headers", "sketch", "volatile", "render_reason", "screenshot"
+    ],
+)
+WITH_CANONICAL = pages.outerjoin(_canonical, sa.and_(_canonical.c.tenant_id == TENANT, _canonical.c.id == pages.c.canonical))
+"""Rows of `pages` with what `KNOWN_COLUMNS` needs."""
 
 
 def lease_of(run: RunId, row: Sequence[Any], known: KnownPage | None) -> Lease:
@@ -139,24 +147,42 @@ def known_of(row: Sequence[Any]) -> KnownPage:
     )  # fmt: skip
 
 
+_parent, _target = site_urls.alias("parent_url"), site_urls.alias("target_url")
+_NAMES_OF_URLS = {
+    "url": site_urls.c.url,
+    "long_url": site_urls.c.long_url,
+    "parent": sa.func.coalesce(_parent.c.long_url, _parent.c.url),
+    "alias_of": sa.func.coalesce(_target.c.long_url, _target.c.url),
+    "canonical": sa.func.coalesce(_canonical.c.long_url, _canonical.c.url),
+    "word_count": sa.func.coalesce(visits.c.word_count, sa.text("0")),
+    "noindex": sa.func.coalesce(visits.c.noindex, sa.text("0")),
+    "body_bytes": sa.func.coalesce(visits.c.body_bytes, sa.text("0")),
+}
 ROW_COLUMNS = tuple(
-    urls.c[name]
+    _NAMES_OF_URLS[name].label(f"row_{name}") if name in _NAMES_OF_URLS else urls.c[name] if name in urls.c else visits.c[name]
     for name in (
-        "run_id", "url", "long_url", "kind", "state", "depth", "source", "parent", "seq", "wave", "pattern", "status_code",
+        "url", "long_url", "kind", "state", "depth", "source", "parent", "seq", "wave", "pattern", "status_code",
         "chain", "alias_of", "proof", "title", "content_hash", "canonical", "content_type", "word_count", "noindex",
         "document", "snapshot", "skip_reason", "detail", "error", "attempts", "fetches", "retry_at", "claimed_by",
         "token", "lastmod", "fetched_at", "elapsed_s", "body_bytes", "changed", "etag", "last_modified", "headers",
         "rendering", "screenshot", "response_head",
     )
 )  # fmt: skip
+WHOLE_ROWS = (
+    WITH_URL.outerjoin(visits, OF_VISIT)
+    .outerjoin(_parent, sa.and_(_parent.c.tenant_id == TENANT, _parent.c.id == urls.c.parent))
+    .outerjoin(_target, sa.and_(_target.c.tenant_id == TENANT, _target.c.id == urls.c.alias_of))
+    .outerjoin(_canonical, sa.and_(_canonical.c.tenant_id == TENANT, _canonical.c.id == visits.c.canonical))
+)
+"""Rows of `urls` with everything that `ROW_COLUMNS` needs."""
 _STATES = {state.value: state for state in UrlState}
 _REASONS: dict[str | None, SkipReason | None] = {None: None, **{reason.value: reason for reason in SkipReason}}
 _PROOFS: dict[str | None, Proof | None] = {None: None, **{proof.value: proof for proof in Proof}}
 
 
-def url_row(row: Sequence[Any]) -> UrlRow:
+def url_row(run: RunId, row: Sequence[Any]) -> UrlRow:
     """The URL row of a row of `ROW_COLUMNS`."""
-    (run, key, long_url, kind, state_text, depth, source, parent, seq, wave, pattern, status_code,
+    (key, long_url, kind, state_text, depth, source, parent, seq, wave, pattern, status_code,
      chain, alias_of, proof, title, content_hash, canonical, content_type, word_count, noindex,
      document, snapshot, skip_reason, detail, error, attempts, fetches, retry_at, claimed_by,
      token, lastmod, fetched_at, elapsed_s, body_bytes, changed, etag, last_modified, headers,
@@ -176,7 +202,7 @@ def url_row(row: Sequence[Any]) -> UrlRow:
         parent=maybe_url(parent),
         seq=seq,
         wave=wave,
-        pattern=pattern,
+        pattern=pattern_of(pattern, url),
         status_code=status_code,
         redirect_chain=hops(chain),
         final_url=final,

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0013"
+REVISION = "0014"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -15,7 +15,8 @@ KEY_CHARS = 2000
 metadata = sa.MetaData()
 """Every table but `tenants` has `tenant_id` as the first column of its key. `links`, `chunks`, `chunk_texts`, `postings` and
 `vectors` have no foreign key, because their rows are written by the hundred and Postgres checks each; `runs/deletion.py`
-deletes them with the rows they belong to."""
+deletes them with the rows they belong to. References to `site_urls` have none for the same reason; a URL stays as long as its
+site."""
 
 # Both databases must sort keys byte by byte, or two exports of one crawl would differ.
 Key = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
@@ -37,6 +38,11 @@ def belongs_to(parent: str) -> sa.ForeignKeyConstraint:
     """The foreign key to a row of the same tenant, with which this row is deleted."""
     own = f"{parent.removesuffix('s')}_id"
     return sa.ForeignKeyConstraint(["tenant_id", own], [f"{parent}.tenant_id", f"{parent}.id"], ondelete="CASCADE")
+
+
+def _of_numbered_run() -> sa.ForeignKeyConstraint:
+    """The foreign key to a run by its number, with which this row is deleted."""
+    return sa.ForeignKeyConstraint(["tenant_id", "run_number"], ["runs.tenant_id", "runs.number"], ondelete="CASCADE")
 
 
 def of_tenant() -> sa.ForeignKeyConstraint:
@@ -117,8 +123,11 @@ runs = sa.Table(
     sa.Column("time_limit_from", sa.Double),
     # Media that waves have admitted.
     sa.Column("media_admitted", sa.Integer, nullable=False, server_default="0"),
+    # The run in keys of its rows, instead of its id, which is much longer.
+    sa.Column("number", sa.BigInteger, nullable=False, server_default="0"),
     belongs_to("sites"),
 )
+sa.Index("runs_numbered", runs.c.tenant_id, runs.c.number, unique=True)
 
 redactions = sa.Table(
     "redactions",
@@ -163,20 +172,21 @@ urls = sa.Table(
     "urls",
     metadata,
     tenant_column(),
-    sa.Column("run_id", Key, primary_key=True),
-    sa.Column("url", Key, primary_key=True),
-    sa.Column("long_url", sa.Text),
+    sa.Column("run_number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("url_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("host", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("depth", sa.Integer, nullable=False),
     sa.Column("source_rank", sa.Integer, nullable=False),
-    sa.Column("parent", sa.Text),
+    # Ids of URLs, here and in `alias_of`.
+    sa.Column("parent", sa.BigInteger),
     sa.Column("parent_seq", sa.Integer, nullable=False),
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("refused", sa.Integer, nullable=False),
-    sa.Column("pattern", Key, nullable=False),
+    # NULL when the pattern is the URL without its scheme (`rows.pattern_of`).
+    sa.Column("pattern", sa.Text),
     sa.Column("chain", sa.Text),
     sa.Column("lastmod", sa.Double),
     sa.Column("skip_reason", sa.Text),
@@ -189,14 +199,33 @@ urls = sa.Table(
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("fetches", sa.Integer, nullable=False, server_default="0"),
     sa.Column("retry_at", sa.Double),
+    sa.Column("alias_of", sa.BigInteger),
+    sa.Column("proof", sa.Text),
+    # With row ids on SQLite: without them it prefers the primary key to `urls_admitted` and reads the whole run.
+    _of_numbered_run(),
+)
+"""The frontier: what claims, offers, waves and leases need of each URL of a run."""
+
+visits = sa.Table(
+    "visits",
+    metadata,
+    tenant_column(),
+    sa.Column("run_number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("url_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    # Copies from `urls`, which do not change once a row is admitted, for the indexes.
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("pattern", Key, nullable=False),
     sa.Column("status_code", sa.Integer),
     sa.Column("error", sa.Text),
-    sa.Column("alias_of", sa.Text),
-    sa.Column("proof", sa.Text),
+    sa.Column("fetched_at", sa.Double),
+    sa.Column("elapsed_s", sa.Double),
+    sa.Column("body_bytes", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("changed", sa.Integer),
     sa.Column("title", sa.Text),
     sa.Column("content_hash", Key),
     sa.Column("novelty", Key),
-    sa.Column("canonical", Key),
+    # The id of a URL.
+    sa.Column("canonical", sa.BigInteger),
     sa.Column("identity", Key),
     sa.Column("content_type", sa.Text),
     sa.Column("word_count", sa.Integer, nullable=False, server_default="0"),
@@ -205,10 +234,6 @@ urls = sa.Table(
     sa.Column("snapshot", sa.Text),
     sa.Column("etag", sa.Text),
     sa.Column("last_modified", sa.Text),
-    sa.Column("fetched_at", sa.Double),
-    sa.Column("elapsed_s", sa.Double),
-    sa.Column("body_bytes", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("changed", sa.Integer),
     sa.Column("headers", sa.Text),
     sa.Column("render_reason", sa.Text),
     sa.Column("rendering", sa.Text),
@@ -217,19 +242,15 @@ urls = sa.Table(
     sa.Column("sketch", sa.LargeBinary),
     # HTTP version, reason, IP address and headers of the response as JSON, redacted and limited in size.
     sa.Column("response_head", sa.Text),
-    belongs_to("runs"),
+    _of_numbered_run(),
 )
+"""The result of the last visit to each URL of a run that was visited."""
 
 
 # Media are apart from pages and sitemaps, so that they never delay those.
 IS_CANDIDATE = "state = 'DISCOVERED' AND kind <> 'media'"
 IS_MEDIA_CANDIDATE = "state = 'DISCOVERED' AND kind = 'media'"
 _PARTIAL: dict[sa.Index, str] = {}
-
-
-def _partial(name: str, where: str, *columns: str) -> sa.Index:
-    """A partial index on `urls`. Inserting offers is the hot path: it updates `urls_candidates` and the primary key only."""
-    return partial_of(urls, name, where, *columns)
 
 
 def partial_of(table: sa.Table, name: str, where: str, *columns: str, unique: bool = False) -> sa.Index:
@@ -254,13 +275,24 @@ def for_postgres() -> None:
 
 # SQLite uses a partial index only where the query implies its condition: an operand of = or >= is not null, and
 # the conditions of candidates must be literals in the query.
-_partial("urls_admitted", "seq IS NOT NULL", "tenant_id", "run_id", "state", "seq", "retry_at")
-_partial("urls_candidates", IS_CANDIDATE, "tenant_id", "run_id", "depth", "source_rank", "parent_seq", "position")
-_partial("urls_media_candidates", IS_MEDIA_CANDIDATE, "tenant_id", "run_id", "depth", "source_rank", "parent_seq", "position")
-_partial("urls_content", "content_hash IS NOT NULL", "tenant_id", "run_id", "content_hash", "pattern", "seq")
-_partial("urls_identity", "identity IS NOT NULL", "tenant_id", "run_id", "identity")
-_partial("urls_canonical", "canonical <> url", "tenant_id", "run_id", "canonical")
-_partial("urls_pattern", "content_hash IS NOT NULL", "tenant_id", "run_id", "pattern", "novelty", "seq")
+# Inserting offers is the hot path: it updates `urls_candidates` and the primary key only.
+partial_of(urls, "urls_admitted", "seq IS NOT NULL", "tenant_id", "run_number", "state", "seq", "retry_at")
+partial_of(urls, "urls_candidates", IS_CANDIDATE, "tenant_id", "run_number", "depth", "source_rank", "parent_seq", "position")
+partial_of(
+    urls,
+    "urls_media_candidates",
+    IS_MEDIA_CANDIDATE,
+    "tenant_id",
+    "run_number",
+    "depth",
+    "source_rank",
+    "parent_seq",
+    "position",
+)
+partial_of(visits, "visits_content", "content_hash IS NOT NULL", "tenant_id", "run_number", "content_hash", "pattern", "seq")
+partial_of(visits, "visits_identity", "identity IS NOT NULL", "tenant_id", "run_number", "identity")
+partial_of(visits, "visits_canonical", "canonical <> url_id", "tenant_id", "run_number", "canonical")
+partial_of(visits, "visits_pattern", "content_hash IS NOT NULL", "tenant_id", "run_number", "pattern", "novelty", "seq")
 partial_of(runs, "runs_running", "state = 'RUNNING'", "site_id")
 # The run queue in scheduling order, and the last queued run of each site. The first three indexes are not by tenant: schedulers
 # and maintenance serve all tenants.
@@ -275,12 +307,12 @@ prefetches = sa.Table(
     "prefetches",
     metadata,
     tenant_column(),
-    sa.Column("run_id", Key, primary_key=True),
-    sa.Column("url", Key, primary_key=True),
+    sa.Column("run_number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("url_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("worker", sa.Text, nullable=False),
     sa.Column("lease_until", sa.Double, nullable=False),
     sa.Column("is_bet", sa.Integer, nullable=False),
-    belongs_to("runs"),
+    _of_numbered_run(),
 )
 """URLs that a worker fetches, or has fetched, ahead of their admission. The result is in the memory of that worker, so the row
 is reserved for it until the lease ends."""
@@ -306,7 +338,7 @@ pages = sa.Table(
     metadata,
     tenant_column(),
     sa.Column("site_id", sa.Integer, primary_key=True),
-    sa.Column("url", Key, primary_key=True),
+    sa.Column("url_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("fetched_at", sa.Double, nullable=False),
     sa.Column("content_hash", sa.Text, nullable=False),
     sa.Column("novelty", sa.Text, nullable=False),
@@ -315,16 +347,16 @@ pages = sa.Table(
     sa.Column("last_modified", sa.Text),
     sa.Column("lastmod", sa.Double),
     sa.Column("title", sa.Text, nullable=False),
-    sa.Column("canonical", sa.Text),
+    # Ids of URLs, here and in `alias_of`.
+    sa.Column("canonical", sa.BigInteger),
     sa.Column("snapshot", sa.Text),
     sa.Column("word_count", sa.Integer, nullable=False),
     sa.Column("noindex", sa.Integer, nullable=False),
     sa.Column("content_type", sa.Text),
-    sa.Column("alias_of", sa.Text),
+    sa.Column("alias_of", sa.BigInteger),
     sa.Column("headers", sa.Text),
     sa.Column("render_reason", sa.Text),
     sa.Column("screenshot", sa.Text),
-    sa.Column("long_url", sa.Text),
     # Columns of the search index from here on; a visit does not change them.
     sa.Column("presence", sa.Text, nullable=False, server_default="PRESENT"),
     sa.Column("presence_at", sa.Double),
@@ -356,7 +388,7 @@ IS_SEARCHABLE = "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
 NEEDS_INDEXING = "(indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)"
 HAS_CHUNKS = "indexed IS NOT NULL"
 IS_HIDDEN = "(indexed <> document OR alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
-partial_of(pages, "pages_to_index", f"{IS_SEARCHABLE} AND {NEEDS_INDEXING}", "tenant_id", "site_id", "url")
+partial_of(pages, "pages_to_index", f"{IS_SEARCHABLE} AND {NEEDS_INDEXING}", "tenant_id", "site_id", "url_id")
 partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {IS_HIDDEN}", "tenant_id", "site_id", "number")
 partial_of(pages, "pages_held", "held = 1", "tenant_id", "site_id")
 partial_of(pages, "pages_numbered", "number IS NOT NULL", "tenant_id", "site_id", "number")
@@ -372,7 +404,7 @@ site_urls = sa.Table(
     belongs_to("sites"),
     sqlite_with_rowid=False,
 )
-"""Ids of the URLs that a site consists of or links to, so that links are pairs of numbers."""
+"""The URLs that a site consists of or links to. All other tables of a site name them by id."""
 sa.Index("site_urls_named", site_urls.c.tenant_id, site_urls.c.site_id, site_urls.c.url, unique=True)
 
 page_versions = sa.Table(
@@ -415,7 +447,7 @@ links = sa.Table(
 sa.Index("links_to", links.c.tenant_id, links.c.target_id, links.c.version_id)
 
 ID_SEQUENCES = {
-    table.name: sa.Sequence(f"{table.name}_ids", metadata=metadata) for table in (sites, site_urls, page_versions, events)
+    table.name: sa.Sequence(f"{table.name}_ids", metadata=metadata) for table in (sites, runs, site_urls, page_versions, events)
 }
 """Sources of ids on Postgres, unique over all tenants; SQLite has none, and one writer."""
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from sitelore.model.ids import TenantId
-from sitelore.store.schema import ID_SEQUENCES, INDEX_COLUMNS, pages, pattern_stats, redactions, urls
+from sitelore.store.schema import ID_SEQUENCES, INDEX_COLUMNS, pages, pattern_stats, redactions, runs, site_urls, urls, visits
 
 _T = TypeVar("_T")
 
@@ -24,23 +24,35 @@ TENANT: sa.BindParameter[int] = sa.bindparam("tenant", type_=sa.Integer)
 RUN: sa.BindParameter[str] = sa.bindparam("run", type_=sa.Text)
 SITE: sa.BindParameter[int] = sa.bindparam("site", type_=sa.Integer)
 
+_this_run = sa.and_(runs.c.tenant_id == TENANT, runs.c.id == RUN)
+RUN_NUMBER = sa.select(runs.c.number).where(_this_run).scalar_subquery()
+"""The number of the run `RUN`."""
+SITE_OF_RUN = sa.select(runs.c.site_id).where(_this_run).scalar_subquery()
+"""The site of the run `RUN`."""
+OF_RUN = sa.and_(urls.c.tenant_id == TENANT, urls.c.run_number == RUN_NUMBER)
+"""Whether a row of `urls` belongs to the run `RUN`."""
+WITH_URL = urls.join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == urls.c.url_id))
+"""Rows of `urls` with their URLs."""
+OF_VISIT = sa.and_(visits.c.tenant_id == TENANT, visits.c.run_number == urls.c.run_number, visits.c.url_id == urls.c.url_id)
+"""Joins `visits` to `urls`."""
+OF_SITE = sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == SITE)
+"""Whether a row of `pages` belongs to the site `SITE`."""
+PAGES_WITH_URL = pages.join(site_urls, sa.and_(site_urls.c.tenant_id == pages.c.tenant_id, site_urls.c.id == pages.c.url_id))
+"""Rows of `pages` with their URLs."""
+
 OFFER_COLUMNS = (
-    "tenant_id", "run_id", "url", "long_url", "host", "kind", "state", "source", "depth", "source_rank", "parent", "parent_seq",
+    "tenant_id", "run_number", "url_id", "host", "kind", "state", "source", "depth", "source_rank", "parent", "parent_seq",
     "position", "refused", "pattern", "chain", "lastmod", "skip_reason", "detail",
 )  # fmt: skip
 _URL_KEY, PAGE_KEY = ("tenant_key", "run_key", "url_key"), ("tenant_key", "site_key", "url_key")
-"""Parameters of statements that update one row of `urls` or `pages`."""
+"""Parameters of statements that update one row of `urls`, `visits` or `pages`."""
 FIXED_OFFER_COLUMNS = OFFER_COLUMNS.index("kind")
-"""The first columns of an offer are the same in every offer of a URL: its key, the whole URL and its host."""
+"""The first columns of an offer are the same in every offer of a URL: its key and its host."""
 _REPLACED_BY_OFFER = OFFER_COLUMNS[FIXED_OFFER_COLUMNS:]
 _REPLACED_OFFER_PARAMETERS = (*_REPLACED_BY_OFFER, *_URL_KEY)
-_SET_BY_VISIT = (
-    "state", "retry_at", "status_code", "skip_reason", "detail", "error", "alias_of", "proof", "title", "content_hash",
-    "novelty", "canonical", "identity", "content_type", "word_count", "noindex", "document", "snapshot", "etag",
-    "last_modified", "headers", "sketch", "render_reason", "rendering", "screenshot", "elapsed_s", "body_bytes", "changed",
-    "response_head",
-)  # fmt: skip
-VISIT_PARAMETERS = (*_SET_BY_VISIT, "new_chain", "fetch_time", "more_attempts", "more_fetches", *_URL_KEY)
+_SET_BY_VISIT = ("state", "retry_at", "skip_reason", "detail", "alias_of", "proof")
+SETTLED_PARAMETERS = (*_SET_BY_VISIT, "new_chain", "more_attempts", "more_fetches", *_URL_KEY)
+VISIT_COLUMNS = tuple(column.name for column in visits.c)
 PAGE_COLUMNS = tuple(column.name for column in pages.c if column.name not in INDEX_COLUMNS)
 REPROCESSED_COLUMNS = ("title", "content_hash", "novelty", "canonical", "word_count", "noindex", "document", "sketch")
 
@@ -59,14 +71,14 @@ def select_in_batches(conn: sa.Connection, statement: sa.Executable, keys: Itera
         yield from conn.execute(statement, {**values, "batch": batch})
 
 
-def next_ids(conn: sa.Connection, tenant: TenantId, table: sa.Table, count: int) -> Sequence[int]:
+def next_ids(conn: sa.Connection, tenant: TenantId, table: sa.Table, count: int, column: str = "id") -> Sequence[int]:
     """New ids for rows of a tenant: from a sequence on Postgres, above the tenant's largest on SQLite, which has one writer."""
     if count == 0:
         return ()
     if conn.dialect.name == "postgresql":
         series = sa.func.generate_series(1, count).table_valued("number")
         return conn.scalars(sa.select(ID_SEQUENCES[table.name].next_value()).select_from(series)).all()
-    last = conn.scalar(sa.select(sa.func.max(table.c.id)).where(table.c.tenant_id == tenant)) or 0
+    last = conn.scalar(sa.select(sa.func.max(table.c[column])).where(table.c.tenant_id == tenant)) or 0
     return range(last + 1, last + count + 1)
 
 
@@ -121,13 +133,19 @@ def bind(column: sa.Column[Any]) -> sa.BindParameter[Any]:
     return sa.bindparam(column.name, type_=column.type)
 
 
-def _update_url(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
-    """Update one row of `urls`, found by its key."""
-    statement = sa.update(urls).ordered_values(*values)
-    c = urls.c
-    return statement.where(
-        c.tenant_id == sa.bindparam("tenant_key"), c.run_id == sa.bindparam("run_key"), c.url == sa.bindparam("url_key")
+def _update_of_run(table: sa.Table, *values: tuple[sa.Column[Any], Any]) -> sa.Update:
+    """Update one row of `urls` or `visits`, found by its key."""
+    c = table.c
+    return (
+        sa.update(table)
+        .ordered_values(*values)
+        .where(c.tenant_id == sa.bindparam("tenant_key"), c.run_number == sa.bindparam("run_key"))
+        .where(c.url_id == sa.bindparam("url_key"))
     )
+
+
+def _update_url(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
+    return _update_of_run(urls, *values)
 
 
 def update_page(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
@@ -135,7 +153,7 @@ def update_page(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
     c = pages.c
     statement = sa.update(pages).ordered_values(*values)
     return statement.where(
-        c.tenant_id == sa.bindparam("tenant_key"), c.site_id == sa.bindparam("site_key"), c.url == sa.bindparam("url_key")
+        c.tenant_id == sa.bindparam("tenant_key"), c.site_id == sa.bindparam("site_key"), c.url_id == sa.bindparam("url_key")
     )
 
 
@@ -172,26 +190,34 @@ def renew_statement(_dialect_name: str) -> Statement:
     return statement, ("lease_end", *_URL_KEY)
 
 
-def visit_statement(_dialect_name: str) -> Statement:
-    """Write the result of a visit to its row. The caller has locked the row and checked its token."""
+def settled_statement(_dialect_name: str) -> Statement:
+    """Write the verdict of a visit to its row. The caller has locked the row and checked its token."""
     c = urls.c
     statement = _update_url(
         *((c[name], bind(c[name])) for name in _SET_BY_VISIT),
         (c.chain, sa.func.coalesce(sa.bindparam("new_chain", type_=sa.Text), c.chain)),
-        (c.fetched_at, sa.func.coalesce(sa.bindparam("fetch_time", type_=sa.Double), c.fetched_at)),
         (c.attempts, c.attempts + sa.bindparam("more_attempts", type_=sa.Integer)),
         (c.fetches, c.fetches + sa.bindparam("more_fetches", type_=sa.Integer)),
         (c.claimed_by, sa.null()),
         (c.lease_until, sa.null()),
     )
-    return statement, VISIT_PARAMETERS
+    return statement, SETTLED_PARAMETERS
+
+
+def visit_statement(dialect_name: str) -> Statement:
+    """Store the result of a visit in place of that of an earlier attempt; without a request the time of the last one stays."""
+    insert = insert_for(dialect_name)(visits).values({name: sa.bindparam(name) for name in VISIT_COLUMNS})
+    key = VISIT_COLUMNS[:3]
+    changes = {name: insert.excluded[name] for name in VISIT_COLUMNS if name not in key}
+    changes["fetched_at"] = sa.func.coalesce(insert.excluded.fetched_at, visits.c.fetched_at)
+    return insert.on_conflict_do_update(index_elements=key, set_=changes), VISIT_COLUMNS
 
 
 def page_statement(dialect_name: str) -> Statement:
     """Store a site's page. With `fetched_at` 0 nothing was fetched: fetch time and lastmod stay unchanged."""
     insert = insert_for(dialect_name)(pages).values({name: sa.bindparam(name) for name in PAGE_COLUMNS})
     new, old = insert.excluded, pages.c
-    key = ("tenant_id", "site_id", "url")
+    key = ("tenant_id", "site_id", "url_id")
     changes = {name: new[name] for name in PAGE_COLUMNS if name not in key}
     fetched = new.fetched_at > sa.text("0")
     changes["fetched_at"] = sa.case((fetched, new.fetched_at), else_=old.fetched_at)
@@ -207,10 +233,10 @@ def unchanged_page_statement(_dialect_name: str) -> Statement:
     return statement, ("new", *PAGE_KEY, "before")
 
 
-def reprocessed_url_statement(_dialect_name: str) -> Statement:
+def reprocessed_visit_statement(_dialect_name: str) -> Statement:
     """Store the reprocessed document of a run's page, unless a newer document was stored meanwhile."""
-    c = urls.c
-    statement = _update_url(*((c[name], bind(c[name])) for name in REPROCESSED_COLUMNS))
+    c = visits.c
+    statement = _update_of_run(visits, *((c[name], bind(c[name])) for name in REPROCESSED_COLUMNS))
     return statement.where(c.document == sa.bindparam("before")), (*REPROCESSED_COLUMNS, *_URL_KEY, "before")
 
 
@@ -244,14 +270,16 @@ def merge_statement(_dialect_name: str) -> Statement:
     """Turn a page of a run into an alias of another page."""
     c = urls.c
     statement = _update_url(
-        (c.state, sa.text("'ALIAS'")), (c.alias_of, sa.bindparam("into", type_=sa.Text)), (c.proof, sa.bindparam("proof_of"))
+        (c.state, sa.text("'ALIAS'")),
+        (c.alias_of, sa.bindparam("into", type_=sa.BigInteger)),
+        (c.proof, sa.bindparam("proof_of")),
     )
     return statement, ("into", "proof_of", *_URL_KEY)
 
 
 def page_alias_statement(_dialect_name: str) -> Statement:
     """Turn a page of a site into an alias of another page."""
-    return update_page((pages.c.alias_of, sa.bindparam("into", type_=sa.Text))), ("into", *PAGE_KEY)
+    return update_page((pages.c.alias_of, sa.bindparam("into", type_=sa.BigInteger))), ("into", *PAGE_KEY)
 
 
 def trap_statement(_dialect_name: str) -> Statement:
@@ -277,18 +305,16 @@ def admit_statement(_dialect_name: str) -> Statement:
 
 def alias_target_statement(_dialect_name: str) -> Statement:
     """Store an alias's final target, and why that target is not a page."""
-    names = ("alias_of", "error", "skip_reason", "detail", "chain")
-    statement = _update_url(*((urls.c[name], sa.bindparam(name, type_=sa.Text)) for name in names))
-    return statement, (*names, *_URL_KEY)
+    names = ("alias_of", "skip_reason", "detail", "chain")
+    return _update_url(*((urls.c[name], bind(urls.c[name])) for name in names)), (*names, *_URL_KEY)
+
+
+def visit_error_statement(_dialect_name: str) -> Statement:
+    """Store the error of a row that was visited."""
+    return _update_of_run(visits, (visits.c.error, bind(visits.c.error))), ("error", *_URL_KEY)
 
 
 def redirect_loop_statement(_dialect_name: str) -> Statement:
     """Fail a row whose redirects lead back to itself."""
     c = urls.c
-    statement = _update_url(
-        (c.error, sa.bindparam("error", type_=sa.Text)),
-        (c.state, sa.text("'FAILED'")),
-        (c.alias_of, sa.null()),
-        (c.proof, sa.null()),
-    )
-    return statement, ("error", *_URL_KEY)
+    return _update_url((c.state, sa.text("'FAILED'")), (c.alias_of, sa.null()), (c.proof, sa.null())), _URL_KEY

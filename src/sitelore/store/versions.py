@@ -6,8 +6,9 @@ of the page change with every fetch, replaces document, facts and links of the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,7 +20,8 @@ from sitelore.model.frontier import LinkBetweenPages, PageUpdate, PageVersion
 from sitelore.model.ids import NO_TEXT, SiteId, TenantId
 from sitelore.model.url import Url
 from sitelore.store.rows import encode
-from sitelore.store.schema import KEY_CHARS, key_of, links, page_versions, pages, site_urls
+from sitelore.store.schema import key_of, links, page_versions, pages, site_urls
+from sitelore.store.site_urls import UrlIds, find_url_id
 from sitelore.store.statements import (
     BATCH,
     SITE,
@@ -43,7 +45,7 @@ _is_kept = sa.text("pages.alias_of IS NULL AND pages.presence <> 'GONE'")
 _is_current = sa.text("page_versions.ended_at IS NULL")  # spelled as in the partial index
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageChange:
     """A page of a site whose document differs from the stored one."""
 
@@ -53,15 +55,29 @@ class PageChange:
     is_new_version: bool = True
     """False when the content is the same: the current version gets the new document."""
 
+    @cached_property
+    def links(self) -> list[PageLink]:
+        """The links of the document, decoded."""
+        return _links_decoder.decode(self.page.links) if self.page.links else []
 
-def store_changes(conn: sa.Connection, tenant: TenantId, site: int, changes: Sequence[PageChange]) -> None:
-    """Store the new versions of a site's pages, or the new documents of their current versions, with facts and links."""
+    def mentioned(self) -> set[str]:
+        """The URLs of the page and of its links."""
+        return {self.url, *(link.url for link in self.links)}
+
+
+def store_changes(
+    conn: sa.Connection, tenant: TenantId, site: int, changes: Sequence[PageChange], url_ids: UrlIds | None = None
+) -> None:
+    """Store the new versions of a site's pages, or the new documents of their current versions, with facts and links.
+
+    `url_ids`: of this transaction, with the URLs that the changes mention; by default they are looked up here.
+    """
     if not changes:
         return
-    links_of = [_links_decoder.decode(change.page.links) if change.page.links else [] for change in changes]
-    mentioned = {str(change.url) for change in changes}.union(*({link.url for link in page_links} for page_links in links_of))
-    ids = url_ids(conn, tenant, site, mentioned)
-    own_ids = [ids[str(change.url)] for change in changes]
+    if url_ids is None:
+        url_ids = UrlIds(conn, tenant, site)
+        url_ids.add(set().union(*(change.mentioned() for change in changes)))
+    own_ids = [url_ids[change.url] for change in changes]
     current = {row[0]: row[1] for row in select_in_batches(conn, _current_versions, own_ids, tenant=tenant, site=site)}
     replaced = [own in current and not change.is_new_version for own, change in zip(own_ids, changes, strict=True)]
     fresh = iter(next_ids(conn, tenant, page_versions, replaced.count(False)))
@@ -86,20 +102,17 @@ def store_changes(conn: sa.Connection, tenant: TenantId, site: int, changes: Seq
             tenant,
             version,
             at,
-            ids[link.url],
+            url_ids[link.url],
             "nofollow" if link.nofollow else None,
             link.fragment or None,
             link.text.replace("\0", "\ufffd") or None,
         )
-        for version, page_links in zip(version_ids, links_of, strict=True)
-        for at, link in enumerate(page_links)
+        for version, change in zip(version_ids, changes, strict=True)
+        for at, link in enumerate(change.links)
     ]
     execute_many(conn, _link_statement, rows)
 
 
-_ids_of_urls = sa.select(site_urls.c.url, site_urls.c.id).where(
-    site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE, site_urls.c.url.in_(BATCH)
-)
 _current_versions = sa.select(page_versions.c.url_id, page_versions.c.id).where(
     page_versions.c.tenant_id == TENANT, page_versions.c.site_id == SITE, page_versions.c.url_id.in_(BATCH), _is_current
 )
@@ -108,32 +121,8 @@ _delete_links = sa.delete(links).where(
 )
 
 
-def url_ids(conn: sa.Connection, tenant: TenantId, site: int, urls: Iterable[str]) -> dict[str, int]:
-    """The ids of URLs; those that have none get one."""
-    by_key = {key_of(url): url for url in urls}
-    values = {"tenant": tenant, "site": site}
-    ids = {row[0]: row[1] for row in select_in_batches(conn, _ids_of_urls, by_key, **values)}
-    missing = sorted(by_key.keys() - ids.keys())
-    if missing:
-        fresh = next_ids(conn, tenant, site_urls, len(missing))
-        rows = [
-            (tenant, url_id, site, key, by_key[key] if len(by_key[key]) > KEY_CHARS else None)
-            for url_id, key in zip(fresh, missing, strict=True)
-        ]
-        execute_many(conn, _url_statement, rows)
-        # Read again: another transaction may have been first.
-        ids |= {row[0]: row[1] for row in select_in_batches(conn, _ids_of_urls, missing, **values)}
-    return {url: ids[key] for key, url in by_key.items()}
-
-
 def _counts_text(counts: dict[str, int]) -> str | None:
     return encode(counts).decode() if counts else None
-
-
-def _url_statement(dialect_name: str) -> Statement:
-    """Give a URL an id, unless it has one."""
-    insert, names = insert_statement(dialect_name, site_urls)
-    return insert.on_conflict_do_nothing(index_elements=["tenant_id", "site_id", "url"]), names
 
 
 def _version_statement(dialect_name: str) -> Statement:
@@ -176,7 +165,11 @@ _places = (
         .join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == page_versions.c.url_id))
         .join(
             pages,
-            sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == page_versions.c.site_id, pages.c.url == site_urls.c.url),
+            sa.and_(
+                pages.c.tenant_id == TENANT,
+                pages.c.site_id == page_versions.c.site_id,
+                pages.c.url_id == page_versions.c.url_id,
+            ),
         )
     )
     .where(links.c.tenant_id == TENANT, links.c.target_id == _url_id, _is_current, _is_kept)
@@ -221,7 +214,11 @@ _sources_after = (
     .select_from(
         page_versions.join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == page_versions.c.url_id)).join(
             pages,
-            sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == page_versions.c.site_id, pages.c.url == site_urls.c.url),
+            sa.and_(
+                pages.c.tenant_id == TENANT,
+                pages.c.site_id == page_versions.c.site_id,
+                pages.c.url_id == page_versions.c.url_id,
+            ),
         )
     )
     .where(page_versions.c.tenant_id == TENANT, page_versions.c.site_id == SITE, page_versions.c.url_id > _url_id)
@@ -260,10 +257,10 @@ def _find_links(
     conn: sa.Connection, query: sa.Select[Any], tenant: TenantId, site: SiteId, url: Url, limit: int
 ) -> Iterator[tuple[Any, ...]]:
     """The URL at the other end of each link, its position, text, fragment and whether it says nofollow."""
-    stored = conn.execute(_ids_of_urls, {"tenant": tenant, "site": site, "batch": [key_of(url)]}).one_or_none()
-    if stored is None:
+    url_id = find_url_id(conn, tenant, site, url)
+    if url_id is None:
         return
-    values = {"tenant": tenant, "site": site, "url_id": stored.id, "max_rows": limit}
+    values = {"tenant": tenant, "site": site, "url_id": url_id, "max_rows": limit}
     for row in conn.execute(query, values):
         yield _decoded_link(row)
 
@@ -291,7 +288,7 @@ _versions = (
 _versions_of_page = _versions.where(site_urls.c.url == sa.bindparam("key")).order_by(page_versions.c.seen_at.desc())
 _current_after = (
     _versions.join(
-        pages, sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == site_urls.c.site_id, pages.c.url == site_urls.c.url)
+        pages, sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == site_urls.c.site_id, pages.c.url_id == site_urls.c.id)
     )
     .where(_is_current, _is_kept, site_urls.c.url > sa.bindparam("after", type_=sa.Text))
     .order_by(site_urls.c.url)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, SiteId
 from sitelore.model.search import IndexedPage
 from sitelore.model.url import Url
+from sitelore.store import site_urls as url_ids
 from sitelore.store.engine import open_sqlite
 from sitelore.store.index.writes import open_epoch, pages_to_index, write_pages
-from sitelore.store.schema import pages, sites
+from sitelore.store.schema import pages, site_urls, sites
 
 SITE = SiteId(1)
 
@@ -29,7 +31,9 @@ def _fill(conn: sa.Connection) -> None:
         "word_count": 1,
         "noindex": 0,
     }
-    conn.execute(sa.insert(pages), [{**page, "url": f"http://site.test/{n:03}", "document": f"{n}"} for n in range(200)])
+    named = {"tenant_id": DEFAULT_TENANT, "site_id": SITE}
+    conn.execute(sa.insert(site_urls), [{**named, "id": 200 - n, "url": f"http://site.test/{n:03}"} for n in range(200)])
+    conn.execute(sa.insert(pages), [{**page, "url_id": 200 - n, "document": f"{n}"} for n in range(200)])
 
 
 def _plans_of_a_batch(conn: sa.Connection) -> list[str]:
@@ -54,15 +58,38 @@ def _plans_of_a_batch(conn: sa.Connection) -> list[str]:
     return plans
 
 
-async def test_a_batch_is_indexed_without_reading_all_pages(tmp_path: Path) -> None:
+_BY_KEY = "SEARCH pages USING INDEX sqlite_autoindex_pages_1 (tenant_id=? AND site_id=? AND url_id=?)"
+_WAITING = (
+    "SEARCH pages USING INDEX pages_to_index (tenant_id=? AND site_id=?)"
+    " / SEARCH site_urls USING PRIMARY KEY (tenant_id=? AND id=?)"
+)
+_COUNTED = f"CO-ROUTINE anon_1 / {_WAITING} / SCAN anon_1"
+_STALE = "SEARCH pages USING INDEX pages_stale (tenant_id=? AND site_id=?)"
+_SORTED = f"{_WAITING} / USE TEMP B-TREE FOR ORDER BY"
+_WALKED = f"SEARCH site_urls USING INDEX site_urls_named (tenant_id=? AND site_id=? AND url>?) / {_BY_KEY}"
+
+
+@pytest.mark.parametrize(("few_rows", "read"), [(200, _SORTED), (100, _WALKED)])
+async def test_a_batch_is_indexed_without_reading_all_pages(
+    few_rows: int, read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(url_ids, "FEW_ROWS", few_rows)
     engine = await open_sqlite(tmp_path / "ledger.db")
     await engine.write(_fill)
     plans = await engine.write(_plans_of_a_batch)
     await engine.close()
-    expected = (
-        "pages_to_index (tenant_id=? AND site_id=? AND url>?)",
-        "pages_stale (tenant_id=? AND site_id=?)",
-        "(tenant_id=? AND site_id=? AND url=?)",
-    )
-    assert {plan for plan in plans if not plan.endswith(expected) or "TEMP B-TREE" in plan} == set()
-    assert all(any(plan.endswith(end) for plan in plans) for end in expected)
+    assert set(plans) == {_COUNTED, read, _STALE, _BY_KEY}
+
+
+@pytest.mark.parametrize("few_rows", [200, 100])
+async def test_pages_wait_for_indexing_in_the_order_of_their_urls(
+    few_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(url_ids, "FEW_ROWS", few_rows)
+    engine = await open_sqlite(tmp_path / "ledger.db")
+    await engine.write(_fill)
+    first = await engine.read(pages_to_index, DEFAULT_TENANT, SITE, 3)
+    assert [page.url[-3:] for page in first] == ["000", "001", "002"]
+    others = await engine.read(pages_to_index, DEFAULT_TENANT, SITE, 500, first[-1].url)
+    assert [page.url[-3:] for page in others] == [f"{n:03}" for n in range(3, 200)]
+    await engine.close()

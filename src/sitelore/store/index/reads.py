@@ -26,10 +26,11 @@ from sitelore.store.schema import (
     key_of,
     models,
     pages,
+    site_urls,
     sites,
     vectors,
 )
-from sitelore.store.statements import BATCH, SITE, TENANT, select_in_batches
+from sitelore.store.statements import BATCH, OF_SITE, PAGES_WITH_URL, SITE, TENANT, select_in_batches
 
 IS_UNWANTED = "(alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
 """Pages that must not be searched, whatever their chunks say."""
@@ -142,9 +143,12 @@ def chunk_table(conn: sa.Connection, tenant: TenantId, site: SiteId) -> ChunkTab
     if not version:
         return ChunkTable(version or 0)
     c = pages.c
-    query = sa.select(c.number, c.url, c.long_url, c.lang, c.indexed_kind, c.published_at, c.chunk_summary)
-    query = query.where(c.tenant_id == tenant, c.site_id == site, c.number.is_not(None), _is_live).order_by(c.number)
-    rows = conn.execute(query).all()
+    columns: list[sa.Column[Any]] = [
+        c.number, *site_urls.c["url", "long_url"], c.lang, c.indexed_kind, c.published_at, c.chunk_summary
+    ]  # fmt: skip
+    query = sa.select(*columns)
+    query = query.select_from(PAGES_WITH_URL).where(OF_SITE, c.number.is_not(None), _is_live).order_by(c.number)
+    rows = conn.execute(query, {"tenant": tenant, "site": site}).all()
     live = tuple(
         ChunkTablePage(number, long_url or url, lang or "", kind or "page", dated)
         for number, url, long_url, lang, kind, dated, _ in rows
@@ -163,14 +167,15 @@ def chunk_table(conn: sa.Connection, tenant: TenantId, site: SiteId) -> ChunkTab
 def _chunk_query(page: Any, with_pages: sa.FromClause) -> sa.Select[Any]:
     of_chunk = sa.and_(*(chunk_texts.c[name] == chunks.c[name] for name in ("tenant_id", "site_id", "number")))
     of_site = sa.and_(sites.c.tenant_id == chunks.c.tenant_id, sites.c.id == chunks.c.site_id)
+    of_url = sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == page.c.url_id)
     return (
         sa.select(
-            chunks.c.number, chunks.c.id, sites.c.name, page.c.url, page.c.long_url, page.c.title, page.c.indexed_title,
+            chunks.c.number, chunks.c.id, sites.c.name, *site_urls.c["url", "long_url"], page.c.title, page.c.indexed_title,
             page.c.lang, page.c.indexed_kind, page.c.published_at, page.c.presence, page.c.fetched_at, chunk_texts.c.text,
             chunk_texts.c.lead, chunk_texts.c.headings, chunk_texts.c.first_byte, chunk_texts.c.end_byte, chunk_texts.c.tokens,
             chunk_texts.c.landmark, chunk_texts.c.fragment, chunk_texts.c.flags, chunk_texts.c.anchors,
         )
-        .select_from(with_pages.join(chunk_texts, of_chunk).join(sites, of_site))
+        .select_from(with_pages.join(chunk_texts, of_chunk).join(sites, of_site).join(site_urls, of_url))
         .where(chunks.c.tenant_id == TENANT, chunks.c.site_id == SITE, chunks.c.number.in_(BATCH))
     )  # fmt: skip
 
@@ -216,9 +221,13 @@ def _flags_of(text: str | None) -> tuple[Flag, ...]:
 def stored_page(conn: sa.Connection, tenant: TenantId, url: Url) -> StoredPage | None:
     """The tenant's page of this URL, even one that is gone; the one fetched last where several sites have it."""
     c = pages.c
-    query = sa.select(c.site_id, sites.c.name, c.url, c.long_url, c.document, c.presence, c.evidence, c.fetched_at)
-    query = query.select_from(pages.join(sites, _of_site)).where(c.tenant_id == tenant, sites.c.tenant_id == tenant)
-    query = query.where(c.url == key_of(url)).order_by(c.fetched_at.desc(), c.site_id).limit(1)
+    ids = sa.select(site_urls.c.id).where(site_urls.c.tenant_id == tenant, site_urls.c.url == key_of(url))
+    ids = ids.where(site_urls.c.site_id.in_(sa.select(sites.c.id).where(sites.c.tenant_id == tenant)))
+    query = sa.select(
+        c.site_id, sites.c.name, *site_urls.c["url", "long_url"], c.document, c.presence, c.evidence, c.fetched_at
+    )
+    query = query.select_from(PAGES_WITH_URL.join(sites, _of_site)).where(c.tenant_id == tenant, site_urls.c.id.in_(ids))
+    query = query.order_by(c.fetched_at.desc(), c.site_id).limit(1)
     row = conn.execute(query).one_or_none()
     if row is None:
         return None

@@ -26,11 +26,15 @@ from sitelore.store.schema import (
     chunks,
     key_of,
     pages,
+    site_urls,
     sites,
 )
+from sitelore.store.site_urls import UrlIds, in_url_order
 from sitelore.store.statements import (
     BATCH,
+    OF_SITE,
     PAGE_KEY,
+    PAGES_WITH_URL,
     SITE,
     TENANT,
     Statement,
@@ -52,18 +56,19 @@ _locked_site = (
 )
 
 
+_to_index = (
+    sa.select(*site_urls.c["url", "long_url"], *pages.c["document", "title", "content_type", "fetched_at", "indexed"])
+    .select_from(PAGES_WITH_URL)
+    .where(OF_SITE, sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING))
+)
+
+
 def pages_to_index(conn: sa.Connection, tenant: TenantId, site: SiteId, limit: int, after: str = "") -> list[PageToIndex]:
     """Pages whose chunks are missing or out of date, by URL, from the one after `after` on."""
-    c = pages.c
-    query = sa.select(c.url, c.long_url, c.document, c.title, c.content_type, c.fetched_at, c.indexed)
-    query = query.where(
-        c.tenant_id == tenant, c.site_id == site, c.url > key_of(after), sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING)
-    )
+    rows = in_url_order(conn, _to_index, SITE, {"tenant": tenant, "site": site}, key_of(after), limit)
     return [
         PageToIndex(Url.trusted(long_url or key), document, title, content_type or "", fetched_at, indexed == document)
-        for key, long_url, document, title, content_type, fetched_at, indexed in conn.execute(
-            query.order_by(c.url).limit(limit)
-        )
+        for key, long_url, document, title, content_type, fetched_at, indexed in rows
     ]
 
 
@@ -80,12 +85,14 @@ def open_epoch(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str) 
 def keep_chunks(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str, kept: Sequence[PageToIndex]) -> None:
     """Note that the chunks of these pages are those that the settings of this epoch give, unless a page has changed."""
     c = pages.c
-    documents = {key_of(page.url): page.document for page in kept}
-    for batch in batches(sorted(documents)):
-        of_site = sa.and_(c.tenant_id == tenant, c.site_id == site, c.url.in_(batch), c.indexed == c.document)
-        rows = conn.execute(sa.select(c.url, c.document).where(of_site)).all()
-        current = [row.url for row in rows if row.document == documents[row.url]]
-        conn.execute(sa.update(pages).where(of_site, c.url.in_(current)).values(indexed_epoch=epoch))
+    ids = UrlIds(conn, tenant, site)
+    ids.find(page.url for page in kept)
+    documents = {ids.get(page.url): page.document for page in kept}
+    for batch in batches(sorted(url_id for url_id in documents if url_id is not None)):
+        of_site = sa.and_(c.tenant_id == tenant, c.site_id == site, c.url_id.in_(batch), c.indexed == c.document)
+        rows = conn.execute(sa.select(c.url_id, c.document).where(of_site)).all()
+        current = [row.url_id for row in rows if row.document == documents[row.url_id]]
+        conn.execute(sa.update(pages).where(of_site, c.url_id.in_(current)).values(indexed_epoch=epoch))
 
 
 @dataclass(slots=True)
@@ -108,15 +115,14 @@ def write_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str,
     if current is None:
         return IndexWritten()
     dropped = drop_unsearchable(conn, tenant, site)
-    by_key = {key_of(page.url): page for page in pages}
-    rows = _locked_pages(conn, tenant, site, by_key)
-    old_chunks = _chunks_of_pages(conn, tenant, site, [row.number for row in rows if row.number is not None])
+    current_pages = _locked_pages(conn, tenant, site, pages)
+    old_chunks = _chunks_of_pages(conn, tenant, site, [row.number for _, row in current_pages if row.number is not None])
     changes = _Changes(current.next_chunk)
     next_page = current.next_page
     page_epoch = epoch if epoch == (current.index_epoch or "") else None
     new_pages = 0
-    for row in rows:
-        page, number = by_key[row.url], row.number
+    for page, row in current_pages:
+        number = row.number
         if number is None:
             number, next_page = next_page, next_page + 1
         new_pages += row.indexed is None
@@ -124,7 +130,7 @@ def write_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str,
         if (row.indexed, row.indexed_title, row.lang, row.indexed_kind, row.published_at) != (page.document, *metadata):
             changes.metadata_changed = True
         summary = _replace_chunks(changes, (tenant, site), number, page.chunks, old_chunks.get(number, {}))
-        changes.pages.append((page.document, page_epoch, number, *metadata, summary, tenant, site, row.url))
+        changes.pages.append((page.document, page_epoch, number, *metadata, summary, tenant, site, row.url_id))
     _write(conn, tenant, site, changes)
     added, removed = len(changes.new_terms), len(changes.dead)
     if changes.metadata_changed or added or removed:
@@ -135,13 +141,27 @@ def write_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str,
     return IndexWritten(len(changes.pages), added, changes.kept, removed + dropped)
 
 
-def _locked_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, by_key: dict[str, IndexedPage]) -> list[Any]:
-    """Rows of the searchable pages whose document is still the indexed one. They stay locked until their chunks are written."""
-    c = pages.c
-    query = sa.select(c.url, c.document, c.number, c.indexed, c.indexed_title, c.lang, c.indexed_kind, c.published_at)
-    query = query.where(c.tenant_id == tenant, c.site_id == site, sa.text(IS_SEARCHABLE)).order_by(c.url).with_for_update()
-    rows = select_in_batches(conn, query.where(c.url.in_(BATCH)), by_key)
-    return [row for row in rows if row.document == by_key[row.url].document]
+_locked = (
+    sa.select(*pages.c["url_id", "document", "number", "indexed", "indexed_title", "lang", "indexed_kind", "published_at"])
+    .where(OF_SITE, pages.c.url_id.in_(BATCH), sa.text(IS_SEARCHABLE))
+    .order_by(pages.c.url_id)
+    .with_for_update()
+)
+
+
+def _locked_pages(
+    conn: sa.Connection, tenant: TenantId, site: SiteId, indexed: Sequence[IndexedPage]
+) -> list[tuple[IndexedPage, Any]]:
+    """The searchable pages whose document is still the indexed one, with their rows, by URL.
+
+    The rows stay locked until their chunks are written.
+    """
+    url_ids = UrlIds(conn, tenant, site)
+    stored_ids = url_ids.find(page.url for page in indexed)
+    rows = {row.url_id: row for row in select_in_batches(conn, _locked, stored_ids, tenant=tenant, site=site)}
+    of_rows = {url_ids.get(page.url): page for page in indexed}
+    current = [(of_rows[url_id], row) for url_id, row in rows.items() if row.document == of_rows[url_id].document]
+    return sorted(current, key=lambda page_and_row: key_of(page_and_row[0].url))
 
 
 _ChunksById = dict[str, list[Any]]
@@ -261,12 +281,12 @@ def _page_statement(_dialect_name: str) -> Statement:
 def drop_unsearchable(conn: sa.Connection, tenant: TenantId, site: SiteId) -> int:
     """Drop the chunks of pages that are gone, became aliases or are marked noindex. The caller has locked the site."""
     c = pages.c
-    query = sa.select(c.number, c.url).where(
+    query = sa.select(c.number, c.url_id).where(
         c.tenant_id == tenant, c.site_id == site, sa.text(HAS_CHUNKS), sa.text(IS_HIDDEN), sa.text(IS_UNWANTED)
     )
     disable_seqscan(conn)
-    if conn.dialect.name == "postgresql":  # rows are locked by URL. SQLite would read all pages to get that order.
-        query = query.order_by(c.url).with_for_update()
+    if conn.dialect.name == "postgresql":  # rows are locked in this order. SQLite would read all pages to get it.
+        query = query.order_by(c.url_id).with_for_update()
     rows = conn.execute(query).all()
     if not rows:
         return 0
@@ -274,7 +294,7 @@ def drop_unsearchable(conn: sa.Connection, tenant: TenantId, site: SiteId) -> in
     for batch in batches(rows):
         of_pages = chunks.c.page.in_([row.number for row in batch])
         dead += conn.scalars(sa.select(chunks.c.number).where(chunks.c.tenant_id == tenant, chunks.c.site_id == site, of_pages))
-        emptied = sa.update(pages).where(c.tenant_id == tenant, c.site_id == site, c.url.in_([row.url for row in batch]))
+        emptied = sa.update(pages).where(c.tenant_id == tenant, c.site_id == site, c.url_id.in_([row.url_id for row in batch]))
         conn.execute(emptied.values(indexed=None, indexed_epoch=None, chunk_summary=None))
     _delete_chunks(conn, tenant, site, dead)
     postings.update_segments(conn, tenant, site, (), dead)

@@ -256,13 +256,14 @@ CREATE TABLE runs (
 	prefetch_unused INTEGER DEFAULT '0' NOT NULL,
 	time_limit_from DOUBLE,
 	media_admitted INTEGER DEFAULT '0' NOT NULL,
+	number BIGINT DEFAULT '0' NOT NULL,
 	PRIMARY KEY (tenant_id, id),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
 CREATE TABLE pages (
 	tenant_id INTEGER NOT NULL,
 	site_id INTEGER NOT NULL,
-	url TEXT NOT NULL,
+	url_id BIGINT NOT NULL,
 	fetched_at DOUBLE NOT NULL,
 	content_hash TEXT NOT NULL,
 	novelty TEXT NOT NULL,
@@ -271,16 +272,15 @@ CREATE TABLE pages (
 	last_modified TEXT,
 	lastmod DOUBLE,
 	title TEXT NOT NULL,
-	canonical TEXT,
+	canonical BIGINT,
 	snapshot TEXT,
 	word_count INTEGER NOT NULL,
 	noindex INTEGER NOT NULL,
 	content_type TEXT,
-	alias_of TEXT,
+	alias_of BIGINT,
 	headers TEXT,
 	render_reason TEXT,
 	screenshot TEXT,
-	long_url TEXT,
 	presence TEXT DEFAULT 'PRESENT' NOT NULL,
 	presence_at DOUBLE,
 	evidence TEXT,
@@ -296,7 +296,7 @@ CREATE TABLE pages (
 	chunk_summary BLOB,
 	volatile BLOB,
 	sketch BLOB,
-	PRIMARY KEY (tenant_id, site_id, url),
+	PRIMARY KEY (tenant_id, site_id, url_id),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
 CREATE TABLE site_urls (
@@ -461,20 +461,19 @@ CREATE TABLE run_counts (
 );
 CREATE TABLE urls (
 	tenant_id INTEGER NOT NULL,
-	run_id TEXT NOT NULL,
-	url TEXT NOT NULL,
-	long_url TEXT,
+	run_number BIGINT NOT NULL,
+	url_id BIGINT NOT NULL,
 	host TEXT NOT NULL,
 	kind TEXT NOT NULL,
 	state TEXT NOT NULL,
 	source TEXT NOT NULL,
 	depth INTEGER NOT NULL,
 	source_rank INTEGER NOT NULL,
-	parent TEXT,
+	parent BIGINT,
 	parent_seq INTEGER NOT NULL,
 	position INTEGER NOT NULL,
 	refused INTEGER NOT NULL,
-	pattern TEXT NOT NULL,
+	pattern TEXT,
 	chain TEXT,
 	lastmod DOUBLE,
 	skip_reason TEXT,
@@ -487,14 +486,27 @@ CREATE TABLE urls (
 	attempts INTEGER DEFAULT '0' NOT NULL,
 	fetches INTEGER DEFAULT '0' NOT NULL,
 	retry_at DOUBLE,
+	alias_of BIGINT,
+	proof TEXT,
+	PRIMARY KEY (tenant_id, run_number, url_id),
+	FOREIGN KEY(tenant_id, run_number) REFERENCES runs (tenant_id, number) ON DELETE CASCADE
+);
+CREATE TABLE visits (
+	tenant_id INTEGER NOT NULL,
+	run_number BIGINT NOT NULL,
+	url_id BIGINT NOT NULL,
+	seq INTEGER NOT NULL,
+	pattern TEXT NOT NULL,
 	status_code INTEGER,
 	error TEXT,
-	alias_of TEXT,
-	proof TEXT,
+	fetched_at DOUBLE,
+	elapsed_s DOUBLE,
+	body_bytes BIGINT DEFAULT '0' NOT NULL,
+	changed INTEGER,
 	title TEXT,
 	content_hash TEXT,
 	novelty TEXT,
-	canonical TEXT,
+	canonical BIGINT,
 	identity TEXT,
 	content_type TEXT,
 	word_count INTEGER DEFAULT '0' NOT NULL,
@@ -503,28 +515,24 @@ CREATE TABLE urls (
 	snapshot TEXT,
 	etag TEXT,
 	last_modified TEXT,
-	fetched_at DOUBLE,
-	elapsed_s DOUBLE,
-	body_bytes BIGINT DEFAULT '0' NOT NULL,
-	changed INTEGER,
 	headers TEXT,
 	render_reason TEXT,
 	rendering TEXT,
 	screenshot TEXT,
 	sketch BLOB,
 	response_head TEXT,
-	PRIMARY KEY (tenant_id, run_id, url),
-	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
+	PRIMARY KEY (tenant_id, run_number, url_id),
+	FOREIGN KEY(tenant_id, run_number) REFERENCES runs (tenant_id, number) ON DELETE CASCADE
 );
 CREATE TABLE prefetches (
 	tenant_id INTEGER NOT NULL,
-	run_id TEXT NOT NULL,
-	url TEXT NOT NULL,
+	run_number BIGINT NOT NULL,
+	url_id BIGINT NOT NULL,
 	worker TEXT NOT NULL,
 	lease_until DOUBLE NOT NULL,
 	is_bet INTEGER NOT NULL,
-	PRIMARY KEY (tenant_id, run_id, url),
-	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
+	PRIMARY KEY (tenant_id, run_number, url_id),
+	FOREIGN KEY(tenant_id, run_number) REFERENCES runs (tenant_id, number) ON DELETE CASCADE
 );
 CREATE TABLE pattern_stats (
 	tenant_id INTEGER NOT NULL,
@@ -621,7 +629,7 @@ CREATE INDEX page_versions_seen ON page_versions (tenant_id, site_id, url_id, se
 CREATE INDEX pages_held ON pages (tenant_id, site_id) WHERE held = 1;
 CREATE INDEX pages_numbered ON pages (tenant_id, site_id, number) WHERE number IS NOT NULL;
 CREATE INDEX pages_stale ON pages (tenant_id, site_id, number) WHERE indexed IS NOT NULL AND (indexed <> document OR alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE');
-CREATE INDEX pages_to_index ON pages (tenant_id, site_id, url) WHERE alias_of IS NULL AND noindex = 0 AND presence <> 'GONE' AND (indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL);
+CREATE INDEX pages_to_index ON pages (tenant_id, site_id, url_id) WHERE alias_of IS NULL AND noindex = 0 AND presence <> 'GONE' AND (indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL);
 CREATE INDEX runs_created ON runs (tenant_id, created_at, id);
 CREATE INDEX runs_of_site ON runs (tenant_id, site_id, created_at);
 CREATE INDEX runs_queue ON runs (queue_round, created_at, id, site_id) WHERE state = 'QUEUED';
@@ -631,14 +639,14 @@ CREATE INDEX runs_state ON runs (state);
 CREATE INDEX runs_unchecked ON runs (tenant_id, site_id, finished_at, id) WHERE presence_checked = 0;
 CREATE INDEX schedules_due ON schedules (due_at);
 CREATE INDEX tokens_of_user ON tokens (tenant_id, user_id);
-CREATE INDEX urls_admitted ON urls (tenant_id, run_id, state, seq, retry_at) WHERE seq IS NOT NULL;
-CREATE INDEX urls_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind <> 'media';
-CREATE INDEX urls_canonical ON urls (tenant_id, run_id, canonical) WHERE canonical <> url;
-CREATE INDEX urls_content ON urls (tenant_id, run_id, content_hash, pattern, seq) WHERE content_hash IS NOT NULL;
-CREATE INDEX urls_identity ON urls (tenant_id, run_id, identity) WHERE identity IS NOT NULL;
-CREATE INDEX urls_media_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind = 'media';
-CREATE INDEX urls_pattern ON urls (tenant_id, run_id, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
+CREATE INDEX urls_admitted ON urls (tenant_id, run_number, state, seq, retry_at) WHERE seq IS NOT NULL;
+CREATE INDEX urls_candidates ON urls (tenant_id, run_number, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind <> 'media';
+CREATE INDEX urls_media_candidates ON urls (tenant_id, run_number, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind = 'media';
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
+CREATE INDEX visits_canonical ON visits (tenant_id, run_number, canonical) WHERE canonical <> url_id;
+CREATE INDEX visits_content ON visits (tenant_id, run_number, content_hash, pattern, seq) WHERE content_hash IS NOT NULL;
+CREATE INDEX visits_identity ON visits (tenant_id, run_number, identity) WHERE identity IS NOT NULL;
+CREATE INDEX visits_pattern ON visits (tenant_id, run_number, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX webhook_deliveries_created ON webhook_deliveries (tenant_id, created_at);
 CREATE INDEX webhook_deliveries_dead ON webhook_deliveries (tenant_id, endpoint_id, event_id) WHERE state = 'DEAD';
 CREATE INDEX webhook_deliveries_of_run ON webhook_deliveries (tenant_id, run_id);
@@ -651,6 +659,7 @@ CREATE UNIQUE INDEX crawl_jobs_active ON crawl_jobs (tenant_id, channel_id) WHER
 CREATE UNIQUE INDEX media_of_content ON media (tenant_id, content_hash);
 CREATE UNIQUE INDEX models_named ON models (tenant_id, name);
 CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX runs_numbered ON runs (tenant_id, number);
 CREATE UNIQUE INDEX site_urls_named ON site_urls (tenant_id, site_id, url);
 CREATE UNIQUE INDEX sites_named ON sites (tenant_id, name);
 CREATE UNIQUE INDEX tokens_by_id ON tokens (id);

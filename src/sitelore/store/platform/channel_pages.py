@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import RunId, SiteId, TenantId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus
 from sitelore.model.search import Presence
 from sitelore.model.settings import Pipeline
@@ -19,27 +19,17 @@ from sitelore.store.index.writes import drop_unsearchable
 from sitelore.store.platform.schema import media_urls, page_deletions, page_media
 from sitelore.store.rows import settings_of
 from sitelore.store.runs.deletion import delete_unused_vectors
-from sitelore.store.schema import links, page_versions, pages, runs, site_urls, sites, urls
-from sitelore.store.statements import insert_for
-from sitelore.store.versions import url_ids
+from sitelore.store.schema import links, page_versions, pages, runs, site_urls, sites, urls, visits
+from sitelore.store.statements import PAGES_WITH_URL, insert_for
 
 _RECENT_RUNS = 20
 _FAILED = sorted(
     state.value
     for state in (UrlState.FORBIDDEN, UrlState.NOT_FOUND, UrlState.SOFT_404, UrlState.HTTP_TERMINAL, UrlState.FAILED)
 )
+_url = sa.func.coalesce(site_urls.c.long_url, site_urls.c.url)
 _VISITED = sorted({*_FAILED, *(state.value for state in KEPT)})
 _UNCHANGED = sorted(reason.value for reason in UNCHANGED)
-
-
-def name_failed_pages(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
-    """Give ids to the URLs of a run that could not be read, so that the channel can list them."""
-    site = conn.scalar(sa.select(runs.c.site_id).where(runs.c.tenant_id == tenant, runs.c.id == run))
-    c = urls.c
-    failed = sa.and_(c.tenant_id == tenant, c.run_id == run, c.kind == sa.text("'page'"), c.seq.is_not(None))
-    query = sa.select(sa.func.coalesce(c.long_url, c.url)).where(failed, c.state.in_(_FAILED))
-    if names := conn.scalars(query).all():
-        url_ids(conn, tenant, site or 0, names)
 
 
 def list_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: PageListing) -> tuple[list[ChannelPage], int]:
@@ -84,8 +74,7 @@ def delete_page(conn: sa.Connection, tenant: TenantId, site: SiteId, page: int) 
     conn.execute(sa.select(sites.c.id).where(this_site).with_for_update())
     if find_page(conn, tenant, site, page) is None:
         return False
-    url = conn.scalar(sa.select(site_urls.c.url).where(site_urls.c.tenant_id == tenant, site_urls.c.id == page))
-    this_page = sa.and_(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.url == url)
+    this_page = sa.and_(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.url_id == page)
     conn.execute(sa.update(pages).where(this_page).values(presence=Presence.GONE.value))
     drop_unsearchable(conn, tenant, site)
     conn.execute(sa.delete(pages).where(this_page))
@@ -120,11 +109,15 @@ def _recent_runs(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[st
 def _latest_visits(tenant: TenantId, recent: Sequence[str]) -> sa.Subquery:
     """The newest row of each URL that was visited in these runs."""
     c = urls.c
-    number = sa.func.row_number().over(partition_by=c.url, order_by=c.run_id.desc()).label("number")
-    query = sa.select(c.url, c.long_url, c.run_id, c.state, c.depth, c.status_code, c.error, c.fetched_at, number)
-    query = query.where(c.tenant_id == tenant, c.run_id.in_(recent), c.kind == sa.text("'page'"), c.seq.is_not(None))
+    number = sa.func.row_number().over(partition_by=c.url_id, order_by=runs.c.id.desc()).label("number")
+    v = visits.c
+    query = sa.select(c.url_id, runs.c.id.label("run_id"), c.state, c.depth, v.status_code, v.error, v.fetched_at, number)
+    of_run = sa.and_(c.tenant_id == tenant, c.run_number == runs.c.number)
+    of_visit = sa.and_(v.tenant_id == tenant, v.run_number == c.run_number, v.url_id == c.url_id)
+    query = query.select_from(runs.join(urls, of_run).outerjoin(visits, of_visit))
+    query = query.where(runs.c.tenant_id == tenant, runs.c.id.in_(recent), c.kind == sa.text("'page'"), c.seq.is_not(None))
     is_unchanged = sa.and_(c.state == sa.text("'SKIPPED'"), c.skip_reason.in_(_UNCHANGED))
-    rows = query.where(sa.or_(c.state.in_(_VISITED), is_unchanged)).subquery("visits")
+    rows = query.where(sa.or_(c.state.in_(_VISITED), is_unchanged)).subquery("visited")
     return sa.select(rows).where(rows.c.number == 1).subquery("latest")
 
 
@@ -137,16 +130,15 @@ def _pages(tenant: TenantId, site: SiteId, recent: Sequence[str], page: int | No
 def _stored_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int | None) -> sa.Select[Any]:
     """Pages that were read, in this or an earlier crawl."""
     p, version, u = pages.c, page_versions.alias("version"), latest.c
-    of_url = sa.and_(site_urls.c.tenant_id == p.tenant_id, site_urls.c.site_id == p.site_id, site_urls.c.url == p.url)
     current = sa.and_(
         version.c.tenant_id == tenant,
         version.c.site_id == site,
-        version.c.url_id == site_urls.c.id,
+        version.c.url_id == p.url_id,
         version.c.ended_at.is_(None),
     )
     first = page_versions.alias("first")
-    of_first = sa.and_(first.c.tenant_id == tenant, first.c.site_id == site, first.c.url_id == site_urls.c.id)
-    first_seen = sa.select(sa.func.min(first.c.seen_at)).where(of_first).correlate(site_urls).scalar_subquery()
+    of_first = sa.and_(first.c.tenant_id == tenant, first.c.site_id == site, first.c.url_id == p.url_id)
+    first_seen = sa.select(sa.func.min(first.c.seen_at)).where(of_first).correlate(pages).scalar_subquery()
     status = sa.case(
         (p.presence == sa.text("'GONE'"), sa.literal(PageStatus.DELETED.value)),
         (u.state.in_(_FAILED), sa.literal(PageStatus.FAILED.value)),
@@ -154,14 +146,14 @@ def _stored_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int
     )
     read_at = sa.case((u.fetched_at > p.fetched_at, u.fetched_at), else_=p.fetched_at)
     query = sa.select(
-        site_urls.c.id.label("id"), sa.func.coalesce(p.long_url, p.url).label("url"), status.label("status"),
+        site_urls.c.id.label("id"), _url.label("url"), status.label("status"),
         p.title.label("title"), p.content_hash.label("content_hash"), p.word_count.label("word_count"), u.depth.label("depth"),
         u.status_code.label("http_status"), u.state.label("state"), u.error.label("error"), u.run_id.label("run"),
         first_seen.label("first_seen_at"), read_at.label("last_crawled_at"), version.c.seen_at.label("last_changed_at"),
         p.document.label("document"), p.screenshot.label("screenshot"), p.noindex.label("noindex"),
         sa.case((p.indexed.is_not(None), 1), else_=0).label("is_indexed"),
     )  # fmt: skip
-    joined = pages.join(site_urls, of_url).outerjoin(version, current).outerjoin(latest, u.url == p.url)
+    joined = PAGES_WITH_URL.outerjoin(version, current).outerjoin(latest, u.url_id == p.url_id)
     query = query.select_from(joined).where(p.tenant_id == tenant, p.site_id == site, p.alias_of.is_(None), ~_is_media(tenant))
     return query if page is None else query.where(site_urls.c.id == page)
 
@@ -176,11 +168,11 @@ def _unread_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int
     """URLs that could not be read in any crawl, unless a person has deleted them since."""
     u, d = latest.c, page_deletions.c
     text, number = sa.cast(sa.null(), sa.Text), sa.cast(sa.null(), sa.Double)
-    of_url = sa.and_(site_urls.c.tenant_id == tenant, site_urls.c.site_id == site, site_urls.c.url == u.url)
-    is_stored = sa.exists().where(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.url == u.url)
-    is_deleted = sa.exists().where(d.tenant_id == tenant, d.site_id == site, d.url_id == site_urls.c.id, d.run_id >= u.run_id)
+    of_url = sa.and_(site_urls.c.tenant_id == tenant, site_urls.c.id == u.url_id)
+    is_stored = sa.exists().where(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.url_id == u.url_id)
+    is_deleted = sa.exists().where(d.tenant_id == tenant, d.site_id == site, d.url_id == u.url_id, d.run_id >= u.run_id)
     query = sa.select(
-        site_urls.c.id, sa.func.coalesce(u.long_url, u.url), sa.literal(PageStatus.FAILED.value), sa.literal(""),
+        site_urls.c.id, _url, sa.literal(PageStatus.FAILED.value), sa.literal(""),
         sa.literal(""), sa.literal(0), u.depth, u.status_code, u.state, u.error, u.run_id, number, u.fetched_at, number,
         text, text, sa.literal(0), sa.literal(0),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from sitelore.store.platform.schema import channels, media_urls
 from sitelore.store.rows import encode, storable
 from sitelore.store.runs.deletion import delete_site
 from sitelore.store.runs.lifecycle import create_site, end_run
-from sitelore.store.schema import pages, runs, site_urls, sites, tenants
+from sitelore.store.schema import pages, runs, sites, tenants
 from sitelore.store.statements import insert_for
 
 _settings_decoder = msgspec.json.Decoder(ChannelSettings)
@@ -139,13 +139,7 @@ def usage(conn: sa.Connection, tenant: TenantId) -> TenantUsage:
     count = sa.select(sa.func.count()).select_from(channels).where(_c.tenant_id == tenant)
     joined = channels.join(pages, sa.and_(pages.c.tenant_id == _c.tenant_id, pages.c.site_id == _c.site_id))
     # Documents that were downloaded as media are indexed like pages, and are none.
-    of_url = sa.and_(site_urls.c.tenant_id == media_urls.c.tenant_id, site_urls.c.id == media_urls.c.url_id)
-    is_media = (
-        sa.exists()
-        .select_from(media_urls.join(site_urls, of_url))
-        .where(site_urls.c.tenant_id == tenant, site_urls.c.site_id == pages.c.site_id, site_urls.c.url == pages.c.url)
-        .correlate(pages)
-    )
+    is_media = sa.exists().where(media_urls.c.tenant_id == tenant, media_urls.c.url_id == pages.c.url_id).correlate(pages)
     kept = sa.and_(_c.tenant_id == tenant, pages.c.alias_of.is_(None), pages.c.presence != sa.text("'GONE'"), ~is_media)
     page_count = sa.select(sa.func.count()).select_from(joined).where(kept)
     return TenantUsage(conn.scalar(count) or 0, conn.scalar(page_count) or 0)

@@ -30,9 +30,10 @@ from sitelore.store.platform.schema import media, media_sites, media_urls, page_
 from sitelore.store.rows import storable
 from sitelore.store.runs.counts import Changes
 from sitelore.store.schema import key_of, pages, site_urls, urls
+from sitelore.store.site_urls import url_ids
 from sitelore.store.statements import (
     BATCH,
-    RUN,
+    OF_RUN,
     SITE,
     TENANT,
     Statement,
@@ -43,7 +44,6 @@ from sitelore.store.statements import (
     select_in_batches,
     upsert,
 )
-from sitelore.store.versions import url_ids
 
 MEDIA_PER_READ = 2_000
 _MAX_NAME_CHARS = 255
@@ -285,9 +285,8 @@ def known_media(conn: sa.Connection, tenant: TenantId, site: int, keys: Iterable
     return {row[0]: KnownMedia(row[1], _TYPES[row[2]], *row[3:]) for row in rows}
 
 
-_aliases = sa.select(urls.c.url, urls.c.alias_of).where(
-    urls.c.tenant_id == TENANT,
-    urls.c.run_id == RUN,
+_aliases = sa.select(urls.c.url_id, urls.c.alias_of).where(
+    OF_RUN,
     urls.c.kind == sa.text("'media'"),
     urls.c.state == sa.text("'ALIAS'"),
     urls.c.alias_of.is_not(None),
@@ -297,17 +296,12 @@ _contents = sa.select(media_urls).where(media_urls.c.tenant_id == TENANT, media_
 
 def link_redirects(conn: sa.Connection, tenant: TenantId, site: int, run: str) -> None:
     """Give media URLs that redirect the content of their final targets, which are resolved by now."""
-    targets = {Url.trusted(row[0]): Url.trusted(row[1]) for row in conn.execute(_aliases, {"tenant": tenant, "run": run})}
-    if not targets:
-        return
-    ids = url_ids(conn, tenant, site, {*targets, *targets.values()})
-    contents = {
-        row.url_id: row for row in select_in_batches(conn, _contents, {ids[url] for url in targets.values()}, tenant=tenant)
-    }
+    targets = {row[0]: row[1] for row in conn.execute(_aliases, {"tenant": tenant, "run": run})}
+    contents = {row.url_id: row for row in select_in_batches(conn, _contents, set(targets.values()), tenant=tenant)}
     rows = [
-        (tenant, ids[url], site, row.media_id, None, None, row.fetched_at)
-        for url, target in targets.items()
-        if (row := contents.get(ids[target])) is not None
+        (tenant, url_id, site, row.media_id, None, None, row.fetched_at)
+        for url_id, target in targets.items()
+        if (row := contents.get(target)) is not None
     ]
     execute_many(conn, _media_url_statement, sorted(rows))
 
@@ -321,7 +315,7 @@ _kept_uses = (
     .join(
         pages,
         sa.and_(
-            pages.c.tenant_id == site_urls.c.tenant_id, pages.c.site_id == site_urls.c.site_id, pages.c.url == site_urls.c.url
+            pages.c.tenant_id == site_urls.c.tenant_id, pages.c.site_id == site_urls.c.site_id, pages.c.url_id == site_urls.c.id
         ),
     )
 )

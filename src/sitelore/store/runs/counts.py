@@ -18,8 +18,8 @@ from sitelore.model.frontier import MediaCounts, RowKind, RunCounts
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.states import UrlState
 from sitelore.store.rows import is_page
-from sitelore.store.schema import redactions, run_counts, runs, urls
-from sitelore.store.statements import RUN, TENANT, Statement, add_statement, execute_many
+from sitelore.store.schema import redactions, run_counts, runs, urls, visits
+from sitelore.store.statements import OF_RUN, OF_VISIT, RUN, TENANT, Statement, add_statement, execute_many
 
 ERROR_CODE_CHARS = 60
 _OPEN = "QUEUED"
@@ -29,13 +29,10 @@ _MEDIA = "media"
 _MEDIA_ROWS = "media_rows"
 _FAILED = frozenset({"FAILED", "HTTP_TERMINAL", "NOT_FOUND", "FORBIDDEN"})
 
-COUNTED_COLUMNS = tuple(
-    urls.c[name]
-    for name in (
-        "kind", "state", "skip_reason", "seq", "proof", "error", "fetches", "body_bytes", "changed", "word_count",
-        "render_reason",
-    )
-)  # fmt: skip
+_body_bytes, _word_count = (sa.func.coalesce(visits.c[name], sa.text("0")) for name in ("body_bytes", "word_count"))
+COUNTED_OF_ROW = tuple(urls.c["kind", "state", "skip_reason", "seq", "proof", "fetches"])
+COUNTED_OF_VISIT = (visits.c.error, _body_bytes, visits.c.changed, _word_count, visits.c.render_reason)
+COUNTED_COLUMNS = (*COUNTED_OF_ROW, *COUNTED_OF_VISIT)
 
 
 class CountedRow(NamedTuple):
@@ -46,8 +43,8 @@ class CountedRow(NamedTuple):
     skip_reason: str | None = None
     seq: int | None = None
     proof: str | None = None
-    error: str | None = None
     fetches: int = 0
+    error: str | None = None
     body_bytes: int = 0
     changed: int | None = None
     word_count: int = 0
@@ -117,12 +114,13 @@ def _add_counts_statement(dialect_name: str) -> Statement:
 
 _c = urls.c
 _groups = (
-    _c.kind, _c.state, _c.skip_reason, _c.seq.is_(None), _c.proof, sa.func.substr(_c.error, 1, ERROR_CODE_CHARS), _c.changed,
-    _c.render_reason, _c.fetches > 0,
+    _c.kind, _c.state, _c.skip_reason, _c.seq.is_(None), _c.proof, sa.func.substr(visits.c.error, 1, ERROR_CODE_CHARS),
+    visits.c.changed, visits.c.render_reason, _c.fetches > 0,
 )  # fmt: skip
 _grouped_rows = (
-    sa.select(*_groups, sa.func.count(), sa.func.sum(_c.fetches), sa.func.sum(_c.body_bytes), sa.func.sum(_c.word_count))
-    .where(_c.tenant_id == TENANT, _c.run_id == RUN)
+    sa.select(*_groups, sa.func.count(), *(sa.func.sum(column) for column in (_c.fetches, _body_bytes, _word_count)))
+    .select_from(urls.outerjoin(visits, OF_VISIT))
+    .where(OF_RUN)
     .group_by(*_groups)
 )
 
@@ -136,7 +134,7 @@ def recount(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
         kind, state, skip_reason, is_not_admitted, proof, error, changed, render_reason, _, count, *sums = group
         fetches, body_bytes, words = map(int, sums)
         seq = None if is_not_admitted else 0
-        row = CountedRow(kind, state, skip_reason, seq, proof, error, fetches, body_bytes, changed, words, render_reason)
+        row = CountedRow(kind, state, skip_reason, seq, proof, fetches, error, body_bytes, changed, words, render_reason)
         for name, value in _contribution(row, count):
             totals[name] += value
     rows = [(tenant, run, name, value) for name, value in sorted(totals.items()) if value]
@@ -157,8 +155,7 @@ _redactions = (
     .order_by(redactions.c.rule)
 )
 _in_progress = sa.select(sa.func.count()).where(
-    urls.c.tenant_id == TENANT,
-    urls.c.run_id == RUN,
+    OF_RUN,
     urls.c.state == sa.text("'IN_PROGRESS'"),
     urls.c.seq.is_not(None),
     urls.c.kind == sa.text("'page'"),

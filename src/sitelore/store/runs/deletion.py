@@ -28,12 +28,14 @@ from sitelore.store.schema import (
     postings,
     robots,
     runs,
+    site_urls,
     sites,
     tenants,
     urls,
     vectors,
+    visits,
 )
-from sitelore.store.statements import batches
+from sitelore.store.statements import OF_RUN, OF_SITE, PAGES_WITH_URL, batches
 
 REFERENCES_PER_READ = 2_000
 VERSIONS_PER_DELETE = 1_000
@@ -41,10 +43,10 @@ VERSIONS_PER_DELETE = 1_000
 BLOB_COLUMNS: tuple[tuple[sa.Column[Any], ...], ...] = (
     (page_versions.c.document,),
     (pages.c.document, pages.c.snapshot, pages.c.screenshot, pages.c.indexed),
-    (urls.c.document, urls.c.snapshot, urls.c.screenshot),
+    (visits.c.document, visits.c.snapshot, visits.c.screenshot),
 )
-"""All columns that hold keys of blobs, by table. `urls` is last: a visit that finds a page unchanged copies keys from `pages`
-to `urls`, so a key that moves while the tables are read is seen at least once."""
+"""All columns that hold keys of blobs, by table. `visits` is last: a visit that finds a page unchanged copies keys from `pages`
+to `visits`, so a key that moves while the tables are read is seen at least once."""
 
 _HAS_PGVECTOR_TABLE = sa.text("SELECT to_regclass('sitelore_vectors.chunk_vectors') IS NOT NULL")
 _ENDED = frozenset(state.value for state in ENDED)
@@ -167,11 +169,11 @@ def _delete_events(conn: sa.Connection, tenant: TenantId, ids: Sequence[RunId]) 
 
 def _hosts(conn: sa.Connection, tenant: TenantId, site: SiteId, run_ids: Sequence[RunId]) -> set[str]:
     """The hosts, with their ports, of the site's pages and of everything that these runs admitted."""
-    of_site = sa.and_(pages.c.tenant_id == tenant, pages.c.site_id == site)
-    hosts = {Url.trusted(url).authority for url in conn.scalars(sa.select(pages.c.url).where(of_site))}
+    of_pages = sa.select(site_urls.c.url).select_from(PAGES_WITH_URL).where(OF_SITE)
+    hosts = {Url.trusted(url).authority for url in conn.scalars(of_pages, {"tenant": tenant, "site": site})}
+    admitted = sa.select(urls.c.host).where(OF_RUN, urls.c.seq.is_not(None)).distinct()
     for run in run_ids:
-        admitted = sa.and_(urls.c.tenant_id == tenant, urls.c.run_id == run, urls.c.seq.is_not(None))
-        hosts.update(conn.scalars(sa.select(urls.c.host).where(admitted).distinct()))
+        hosts.update(conn.scalars(admitted, {"tenant": tenant, "run": run}))
     return hosts
 
 

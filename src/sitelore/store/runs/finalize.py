@@ -14,16 +14,20 @@ from sitelore.model.rendering import NEEDED, SiteRendering
 from sitelore.model.settings import RenderMode
 from sitelore.model.states import Proof, RunState, SkipReason
 from sitelore.model.url import Url
-from sitelore.store.frontier.claims import lock_runs
+from sitelore.store.frontier.claims import NumberedRun, lock_runs
 from sitelore.store.rows import chain_text, encode, hops, is_kept, settings_of, site_rendering_of
 from sitelore.store.runs.counts import recount
-from sitelore.store.schema import key_of, runs, sites, urls
+from sitelore.store.schema import runs, site_urls, sites, urls, visits
 from sitelore.store.statements import (
     BATCH,
+    OF_RUN,
+    OF_VISIT,
+    WITH_URL,
     alias_target_statement,
     execute_many,
     redirect_loop_statement,
     select_in_batches,
+    visit_error_statement,
 )
 
 REDIRECT_LOOP = "redirect_loop: the redirects lead back to where they started"
@@ -35,9 +39,11 @@ _NEEDED = sorted(reason.value for reason in NEEDED)
 
 def finish_rows(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     """Skip rows that were never admitted or visited, then resolve every alias to its final target. Safe to repeat."""
-    lock_runs(conn, tenant, [run])
+    current = lock_runs(conn, tenant, [run]).get(run)
+    if current is None:
+        return
     c = urls.c
-    of_run = sa.and_(c.tenant_id == tenant, c.run_id == run)
+    of_run = sa.and_(c.tenant_id == tenant, c.run_number == current.number)
     skipped: dict[str, Any] = {"state": sa.text("'SKIPPED'"), "claimed_by": None, "lease_until": None, "retry_at": None}
     not_admitted = sa.update(urls).where(of_run, c.state == sa.text("'DISCOVERED'"))
     state = conn.scalar(sa.select(runs.c.state).where(runs.c.tenant_id == tenant, runs.c.id == run))
@@ -46,13 +52,11 @@ def finish_rows(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     conn.execute(not_admitted.values(skip_reason=reason.value, **skipped))
     not_visited = sa.update(urls).where(of_run, c.state.in_(["QUEUED", "IN_PROGRESS"]), c.seq.is_not(None))
     conn.execute(not_visited.values(skip_reason=SkipReason.CANCELLED.value, **skipped))
-    _resolve_aliases(conn, tenant, run)
-    run_row = conn.execute(sa.select(runs.c.site_id, runs.c.media_admitted).where(runs.c.tenant_id == tenant, runs.c.id == run))
-    for site, media_admitted in run_row.all():
-        if media_admitted:
-            from sitelore.store.platform.media import link_redirects  # noqa: PLC0415 - few runs download media
+    _resolve_aliases(conn, tenant, current)
+    if conn.scalar(sa.select(runs.c.media_admitted).where(runs.c.tenant_id == tenant, runs.c.id == run)):
+        from sitelore.store.platform.media import link_redirects  # noqa: PLC0415 - few runs download media
 
-            link_redirects(conn, tenant, site, run)
+        link_redirects(conn, tenant, current.site, run)
     recount(conn, tenant, run)
 
 
@@ -61,56 +65,66 @@ class _Alias:
     """A row that redirects to, or was merged into, another URL."""
 
     hop: Hop
-    target: str
+    target: int
+    """The id of the other URL."""
     proof: str
     reason: tuple[str | None, ...]
     """Error, skip reason and detail of the row."""
     chain: tuple[Hop, ...]
 
 
-def _resolve_aliases(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
+def _resolve_aliases(conn: sa.Connection, tenant: TenantId, run: NumberedRun) -> None:
     """Store for every alias its final target, all redirects on the way, and the reason when the target is not a page."""
-    aliases = _aliases(conn, tenant, run)
+    key_of_run = (tenant, run.number)
+    aliases = _aliases(conn, tenant, run.id)
     loops = _redirect_loops(aliases)
-    execute_many(conn, redirect_loop_statement, [(REDIRECT_LOOP, tenant, run, key) for key in sorted(loops)])
+    execute_many(conn, redirect_loop_statement, [(*key_of_run, url_id) for url_id in sorted(loops)])
+    errors: list[tuple[Any, ...]] = [(REDIRECT_LOOP, *key_of_run, url_id) for url_id in sorted(loops)]
     for key in loops:
         del aliases[key]
     resolved = {key: _resolve(key, aliases) for key in aliases}
-    reasons = _reasons_of_failed_targets(conn, tenant, run, {key_of(target) for target, _ in resolved.values()})
+    reasons = _reasons_of_failed_targets(conn, tenant, run.id, {target for target, _ in resolved.values()})
     changes = []
     for key in sorted(aliases):
         alias, (target, redirects) = aliases[key], resolved[key]
         reason, chain = alias.reason, alias.chain
         if alias.proof == Proof.REDIRECT:
-            reason = reasons.get(key_of(target), reason)
+            reason = reasons.get(target, reason)
             # A chain stored by an earlier call is longer: since then every alias on it leads straight to the target.
             chain = chain if chain[:1] == redirects[:1] and len(chain) > len(redirects) else redirects
         if (target, reason, chain) != (alias.target, alias.reason, alias.chain):
-            changes.append((target, *reason, chain_text(chain), tenant, run, key))
+            error, skip_reason, detail = reason
+            changes.append((target, skip_reason, detail, chain_text(chain), *key_of_run, key))
+            errors.append((error, *key_of_run, key))
     execute_many(conn, alias_target_statement, changes)
+    execute_many(conn, visit_error_statement, errors)
 
 
-def _aliases(conn: sa.Connection, tenant: TenantId, run: RunId) -> dict[str, _Alias]:
+def _aliases(conn: sa.Connection, tenant: TenantId, run: RunId) -> dict[int, _Alias]:
+    """The aliases of a run, by the ids of their URLs."""
     c = urls.c
-    query = sa.select(c.url, c.long_url, c.status_code, c.alias_of, c.proof, c.error, c.skip_reason, c.detail, c.chain)
-    query = query.where(c.tenant_id == tenant, c.run_id == run, c.state == sa.text("'ALIAS'"))
+    query = sa.select(
+        c.url_id, *site_urls.c["url", "long_url"], visits.c.status_code, c.alias_of, c.proof, visits.c.error, c.skip_reason,
+        c.detail, c.chain,
+    )  # fmt: skip
+    query = query.select_from(WITH_URL.outerjoin(visits, OF_VISIT)).where(OF_RUN, c.state == sa.text("'ALIAS'"))
     query = query.where(c.alias_of.is_not(None), c.seq.is_not(None))
     return {
-        row[0]: _Alias(Hop(Url.trusted(row[1] or row[0]), row[2] or 0), row[3], row[4], tuple(row[5:8]), hops(row[8]))
-        for row in conn.execute(query)
+        row[0]: _Alias(Hop(Url.trusted(row[2] or row[1]), row[3] or 0), row[4], row[5], tuple(row[6:9]), hops(row[9]))
+        for row in conn.execute(query, {"tenant": tenant, "run": run})
     }
 
 
-def _redirect_loops(aliases: dict[str, _Alias]) -> set[str]:
+def _redirect_loops(aliases: dict[int, _Alias]) -> set[int]:
     """Redirects that lead back to themselves. Each was reached by a link of its own, so none had the others in its chain."""
-    loops: set[str] = set()
-    finished: set[str] = set()
+    loops: set[int] = set()
+    finished: set[int] = set()
     for start in aliases:
-        path: dict[str, None] = {}
+        path: dict[int, None] = {}
         key = start
         while key in aliases and key not in finished and key not in path:
             path[key] = None
-            key = key_of(aliases[key].target)
+            key = aliases[key].target
         if key in path:
             keys = list(path)
             loops.update(keys[keys.index(key) :])
@@ -118,33 +132,29 @@ def _redirect_loops(aliases: dict[str, _Alias]) -> set[str]:
     return loops
 
 
-def _resolve(key: str, aliases: dict[str, _Alias]) -> tuple[str, tuple[Hop, ...]]:
+def _resolve(key: int, aliases: dict[int, _Alias]) -> tuple[int, tuple[Hop, ...]]:
     """The final target of an alias and the redirects on the way. Merged pages are not redirects."""
     redirects: list[Hop] = []
-    target = ""
     for _ in range(_MAX_HOPS):
         alias = aliases.get(key)
         if alias is None:
             break
         if alias.proof == Proof.REDIRECT:
             redirects.append(alias.hop)
-        target = alias.target
-        key = key_of(target)
-    return target, tuple(redirects)
+        key = alias.target
+    return key, tuple(redirects)
 
 
 def _reasons_of_failed_targets(
-    conn: sa.Connection, tenant: TenantId, run: RunId, keys: Iterable[str]
-) -> dict[str, tuple[str | None, ...]]:
+    conn: sa.Connection, tenant: TenantId, run: RunId, url_ids: Iterable[int]
+) -> dict[int, tuple[str | None, ...]]:
     """Error, skip reason and detail of the targets that are not pages."""
     c = urls.c
     # `is_kept` is NULL, not false, where skip_reason is NULL.
     is_page = sa.func.coalesce(is_kept(), sa.false())
-    query = sa.select(c.url, c.error, c.skip_reason, c.detail)
-    query = query.where(
-        c.tenant_id == tenant, c.run_id == run, c.url.in_(BATCH), c.state != sa.text("'ALIAS'"), sa.not_(is_page)
-    )
-    return {row[0]: tuple(row[1:]) for row in select_in_batches(conn, query, keys)}
+    query = sa.select(c.url_id, visits.c.error, c.skip_reason, c.detail).select_from(urls.outerjoin(visits, OF_VISIT))
+    query = query.where(OF_RUN, c.url_id.in_(BATCH), c.state != sa.text("'ALIAS'"), sa.not_(is_page))
+    return {row[0]: tuple(row[1:]) for row in select_in_batches(conn, query, url_ids, tenant=tenant, run=run)}
 
 
 def update_render_stats(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
@@ -159,10 +169,11 @@ def update_render_stats(conn: sa.Connection, tenant: TenantId, run: RunId) -> No
     browser, http = before.browser, before.http
     if settings_of(settings).rendering.mode is RenderMode.AUTO:
         c = urls.c
-        needed_browser = sa.case((c.render_reason.in_(_NEEDED), 1), (c.render_reason.is_(None), 0))
-        query = sa.select(sa.func.sum(needed_browser), sa.func.count(needed_browser))
-        query = query.where(c.tenant_id == tenant, c.run_id == run, is_kept(), c.fetches > 0, c.state == sa.text("'VISITED'"))
-        needed, total = conn.execute(query).one()
+        render_reason = visits.c.render_reason
+        needed_browser = sa.case((render_reason.in_(_NEEDED), 1), (render_reason.is_(None), 0))
+        query = sa.select(sa.func.sum(needed_browser), sa.func.count(needed_browser)).select_from(urls.join(visits, OF_VISIT))
+        query = query.where(OF_RUN, is_kept(), c.fetches > 0, c.state == sa.text("'VISITED'"))
+        needed, total = conn.execute(query, {"tenant": tenant, "run": run}).one()
         if total:
             browser, http = int(needed), int(total - needed)
     text = encode(SiteRendering(before.runs + 1, browser, http)).decode()

@@ -19,12 +19,13 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
 from sitelore.model.uuid7 import new_uuid
 from sitelore.store.audits.audit_runs import queue_audit
-from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
+from sitelore.store.frontier.claims import NumberedRun, end_reservations, lock_runs, offer, urls_of_offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.counts import Changes
 from sitelore.store.runs.events import NewEvent, delete_old_events, store_events
 from sitelore.store.runs.finalize import finish_rows, update_render_stats
 from sitelore.store.schema import runs, sites, urls
+from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import BATCH, insert_for, next_ids
 from sitelore.store.tenants import all_tenants
 
@@ -57,16 +58,17 @@ def create_run(
     if row is None:
         create_site(conn, tenant, site, now)
         row = conn.execute(query).one()
-    run_id = RunId(new_uuid(now))
+    run_id, [number] = RunId(new_uuid(now)), next_ids(conn, tenant, runs, 1, "number")
     values = {
         "tenant_id": tenant, "id": run_id, "site_id": row.id, "state": RunState.QUEUED.value,
         "settings": encode(settings).decode(), "created_at": now, "wave": 0, "depth": 0, "next_seq": 1, "wave_first_seq": 1,
         "pages_before_wave": 0, "joined_hosts": "[]", "error": "", "queue_round": next_round(conn, row.id),
-        "site_rendering": row.rendering,
+        "site_rendering": row.rendering, "number": number,
     }  # fmt: skip
     conn.execute(sa.insert(runs).values(values))
-    counts = Changes()
-    offer(conn, tenant, run_id, offers, counts)
+    counts, url_ids = Changes(), UrlIds(conn, tenant, row.id)
+    url_ids.add({url for new in offers for url in urls_of_offer(new)})
+    offer(conn, tenant, NumberedRun(run_id, number, row.id), offers, url_ids, counts)
     counts.write(conn, tenant)
     run = find_run(conn, tenant, run_id)
     if run is None:
@@ -110,9 +112,10 @@ _runs_in_order = _select_runs.order_by(runs.c.queue_round, runs.c.created_at, ru
 _running_runs = _runs_in_order.where(_is_running)
 _runs_by_id = _runs_in_order.where(runs.c.id.in_(BATCH))
 _runs_with_leases = (
-    sa.select(urls.c.run_id)
+    sa.select(runs.c.id)
     .distinct()
-    .where(urls.c.tenant_id.in_(sa.bindparam("tenants", expanding=True)), urls.c.run_id.in_(BATCH))
+    .select_from(runs.join(urls, sa.and_(urls.c.tenant_id == runs.c.tenant_id, urls.c.run_number == runs.c.number)))
+    .where(runs.c.tenant_id.in_(sa.bindparam("tenants", expanding=True)), runs.c.id.in_(BATCH))
     .where(urls.c.state == sa.text("'IN_PROGRESS'"))
     .where(urls.c.seq.is_not(None), urls.c.lease_until > sa.bindparam("now", type_=sa.Double))
 )
@@ -222,10 +225,7 @@ _released = sa.text("UPDATE crawl_jobs SET active = 0, follow_up = :follow_up WH
 def _end_job(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState) -> None:
     """Where the run is a crawl of a channel, release the channel for the next one."""
     values = {"tenant": tenant, "run": run, "follow_up": int(state is RunState.COMPLETED)}
-    if conn.execute(_released, values).rowcount:
-        from sitelore.store.platform.channel_pages import name_failed_pages  # noqa: PLC0415 - see above
-
-        name_failed_pages(conn, tenant, run)
+    conn.execute(_released, values)
 
 
 def crash_run(

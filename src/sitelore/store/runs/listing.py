@@ -24,11 +24,12 @@ from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
-from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, run_of, url_row
+from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, WHOLE_ROWS, run_of, url_row
 from sitelore.store.runs.counts import ERROR_CODE_CHARS, error_code
 from sitelore.store.runs.lifecycle import create_run, find_run
-from sitelore.store.schema import idempotency_keys, runs, sites, urls
-from sitelore.store.statements import insert_for
+from sitelore.store.schema import idempotency_keys, runs, site_urls, sites, urls, visits
+from sitelore.store.site_urls import FEW_ROWS, in_url_order
+from sitelore.store.statements import OF_RUN, OF_VISIT, SITE_OF_RUN, TENANT, WITH_URL, insert_for
 
 EDGES_PER_PAGE = 2_000
 IDEMPOTENCY_KEY_TTL_S = 86_400.0
@@ -36,43 +37,60 @@ IDEMPOTENCY_KEY_TTL_S = 86_400.0
 
 _ORDER_COLUMNS: dict[UrlOrder, sa.ColumnElement[Any]] = {
     UrlOrder.ID: urls.c.seq,
-    UrlOrder.VISITED_AT: urls.c.fetched_at,
-    UrlOrder.UPDATED_AT: urls.c.fetched_at,
+    UrlOrder.VISITED_AT: visits.c.fetched_at,
+    UrlOrder.UPDATED_AT: visits.c.fetched_at,
     UrlOrder.DEPTH: urls.c.depth,
 }
+_FILTERED_ROWS = WITH_URL.outerjoin(visits, OF_VISIT)
 
 
 def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
     """A page of a run's URLs, and the total number. Sitemaps are not included."""
-    condition = _of_run(tenant, run, listing.text)
+    condition = _of_run(listing.text)
     if listing.states:
         condition &= urls.c.state.in_(sorted(state.value for state in listing.states))
     if listing.skip_reasons:
         condition &= urls.c.skip_reason.in_(sorted(reason.value for reason in listing.skip_reasons))
         condition &= urls.c.state == UrlState.SKIPPED.value
     if listing.error:
-        condition &= (urls.c.error == listing.error) | urls.c.error.startswith(f"{listing.error}:", autoescape=True)
+        error = visits.c.error
+        condition &= (error == listing.error) | error.startswith(f"{listing.error}:", autoescape=True)
         condition &= urls.c.state != UrlState.ALIAS.value  # an alias repeats the error of its target
-    total = conn.scalar(sa.select(sa.func.count()).select_from(urls).where(condition)) or 0
+    values = {"tenant": tenant, "run": run}
+    counted = sa.select(sa.func.count()).select_from(_FILTERED_ROWS if listing.text or listing.error else urls)
+    total = conn.scalar(counted.where(condition), values) or 0
     if listing.offset >= total:
         return [], total
-    by_key = urls.c.url.desc() if listing.descending else urls.c.url
+    by_key = site_urls.c.url.desc() if listing.descending else site_urls.c.url
     order: tuple[sa.ColumnElement[Any], ...] = (by_key,)
     if listing.order in _ORDER_COLUMNS:
         column = _ORDER_COLUMNS[listing.order]
         # The two databases sort NULL differently by default.
         order = (column.is_(None), column.desc() if listing.descending else column, by_key)
-    query = sa.select(*ROW_COLUMNS).where(condition).order_by(*order).limit(listing.limit).offset(listing.offset)
-    return [url_row(row) for row in conn.execute(query)], total
+    elif total > FEW_ROWS:  # see `in_url_order`
+        condition &= sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE_OF_RUN)
+    query = sa.select(*ROW_COLUMNS).select_from(WHOLE_ROWS).where(condition)
+    rows = conn.execute(query.order_by(*order).limit(listing.limit).offset(listing.offset), values)
+    return [url_row(run, row) for row in rows], total
+
+
+_parent = site_urls.alias("parent_url")
+_edges = (
+    sa.select(
+        site_urls.c.url, site_urls.c.long_url, sa.func.coalesce(_parent.c.long_url, _parent.c.url), urls.c.state, urls.c.depth
+    )
+    .select_from(WITH_URL.outerjoin(_parent, sa.and_(_parent.c.tenant_id == TENANT, _parent.c.id == urls.c.parent)))
+    .where(OF_RUN, urls.c.parent.is_not(None), urls.c.kind == sa.text("'page'"))
+)
 
 
 def url_facets(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> UrlFacets:
     """Counts of a run's URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
-    cause = sa.func.substr(urls.c.error, 1, ERROR_CODE_CHARS)
+    cause = sa.func.substr(visits.c.error, 1, ERROR_CODE_CHARS)
     groups = (urls.c.state, urls.c.skip_reason, cause)
-    query = sa.select(*groups, sa.func.count()).where(_of_run(tenant, run, listing.text)).group_by(*groups)
+    query = sa.select(*groups, sa.func.count()).select_from(_FILTERED_ROWS).where(_of_run(listing.text)).group_by(*groups)
     states, skipped, errors = Counter[str](), Counter[str](), Counter[str]()
-    for state, reason, error, count in conn.execute(query):
+    for state, reason, error, count in conn.execute(query, {"tenant": tenant, "run": run}):
         skip_reason = reason if state == UrlState.SKIPPED.value else None
         code = error_code(error) if error is not None and state != UrlState.ALIAS.value else None
         in_state = not listing.states or state in listing.states
@@ -87,25 +105,21 @@ def url_facets(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlLi
     return UrlFacets(dict(states), dict(skipped), dict(errors))
 
 
-def _of_run(tenant: TenantId, run: RunId, text: str) -> sa.ColumnElement[bool]:
-    """The pages of a run whose URL or title contains the text."""
-    c = urls.c
-    condition: sa.ColumnElement[bool] = sa.and_(c.tenant_id == tenant, c.run_id == run, c.kind == sa.text("'page'"))
+def _of_run(text: str) -> sa.ColumnElement[bool]:
+    """The pages of the run `RUN` whose URL or title contains the text."""
+    condition: sa.ColumnElement[bool] = sa.and_(OF_RUN, urls.c.kind == sa.text("'page'"))
     if text:
-        address = sa.func.coalesce(c.long_url, c.url)
-        condition &= address.icontains(text, autoescape=True) | c.title.icontains(text, autoescape=True)
+        address = sa.func.coalesce(site_urls.c.long_url, site_urls.c.url)
+        condition &= address.icontains(text, autoescape=True) | visits.c.title.icontains(text, autoescape=True)
     return condition
 
 
 def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -> list[tuple[str, Edge]]:
     """The next edges in key order with their keys; fewer than `EDGES_PER_PAGE` when these are the last."""
-    c = urls.c
-    query = sa.select(c.url, c.long_url, c.parent, c.state, c.depth)
-    query = query.where(c.tenant_id == tenant, c.run_id == run, c.url > after)
-    query = query.where(c.parent.is_not(None), c.kind == sa.text("'page'")).order_by(c.url).limit(EDGES_PER_PAGE)
+    rows = in_url_order(conn, _edges, SITE_OF_RUN, {"tenant": tenant, "run": run}, after, EDGES_PER_PAGE)
     return [
         (key, Edge(Url.trusted(parent), Url.trusted(long_url or key), UrlState(state), depth))
-        for key, long_url, parent, state, depth in conn.execute(query)
+        for key, long_url, parent, state, depth in rows
     ]
 
 
