@@ -98,7 +98,8 @@ class Storage:
 
 def unpack(schema: str, name: str, folder: Path) -> Expected:
     with tarfile.open(data.FOLDER / f"{schema}_{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and older have none
+        archive.extractall(folder)
     return Expected(**json.loads((folder / "expected.json").read_text(encoding="utf-8")))
 
 
