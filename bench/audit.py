@@ -17,7 +17,7 @@ from sitelore.audit.graph import SiteGraph
 from sitelore.audit.insights.figures import INSIGHTS
 from sitelore.audit.shingles import shingles_of
 from sitelore.audit.site import PageSummary, Site, folder_of
-from sitelore.model.audit import Indexability
+from sitelore.model.audit.findings import Indexability
 from sitelore.model.frontier import Source
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url

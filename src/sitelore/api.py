@@ -17,8 +17,8 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sitelore.model.access import Access
 from sitelore.model.errors import CrawlFailed, DataDirBusy, ExtractionFailed, Interrupted, OutOfTime, UsageError
+from sitelore.model.platform.access import Access
 from sitelore.model.response import Response
 from sitelore.model.settings import CrawlSettings, Identity
 from sitelore.model.states import KEPT, UNCHANGED, RunState

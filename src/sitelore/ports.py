@@ -50,7 +50,7 @@ from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
-    from sitelore.model.audit import (
+    from sitelore.model.audit.findings import (
         AuditPhase,
         AuditRecord,
         AuditScore,

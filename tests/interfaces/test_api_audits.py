@@ -17,7 +17,7 @@ from tests.support.http_server import Answer, page, prose, serve_site
 from sitelore.app.audit.phase import audit_run
 from sitelore.app.wiring import embedded
 from sitelore.audit.catalogue import RULES
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 from sitelore.serve.context import ApiSettings
 
 

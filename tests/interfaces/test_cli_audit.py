@@ -15,7 +15,7 @@ from tests.interfaces.cli import error_line, sitelore
 from tests.support.http_server import Answer, page, prose, redirect, serve_site
 
 from sitelore.cli import console
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 
 _LISTED = ("/a", "/b", "/c", "/d", "/e", "/dropped")
 """The URLs in the sitemap: not the start page, which is a seed, and not `/f`."""

@@ -18,7 +18,7 @@ from tests.support.workers import scaled_app
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
-from sitelore.cli.commands.mcp import mcp_backend
+from sitelore.cli.commands.operations.mcp import mcp_backend
 from sitelore.crawl.context import Progress
 from sitelore.crawl.runs import first_offers, start_pipeline
 from sitelore.model.errors import NoSuchRun

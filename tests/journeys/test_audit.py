@@ -15,7 +15,7 @@ from sitelore.audit.graph import SiteGraph
 from sitelore.audit.page import audit_page
 from sitelore.audit.site import Site, add_anchors, is_complete_run, summarise
 from sitelore.extract.audit_facts import decode_audit_facts
-from sitelore.model.audit import Finding
+from sitelore.model.audit.findings import Finding
 from sitelore.model.frontier import Run
 
 NOW = 1_780_000_000.0

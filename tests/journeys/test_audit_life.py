@@ -18,7 +18,7 @@ from sitelore.app.audit.phase import audit_due_runs, audit_run
 from sitelore.app.wiring import embedded
 from sitelore.crawl.context import Progress
 from sitelore.crawl.runs import start_pipeline
-from sitelore.model.audit import AuditState, FindingListing, FindingRecord, FindingStatus, Ignore
+from sitelore.model.audit.findings import AuditState, FindingListing, FindingRecord, FindingStatus, Ignore
 from sitelore.model.frontier import Run
 from sitelore.model.settings import Pipeline
 

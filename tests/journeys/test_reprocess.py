@@ -19,7 +19,7 @@ from sitelore.crawl.reprocess import Reprocessed, Reprocessing
 from sitelore.export.pages import write_jsonl
 from sitelore.export.rows import write_json
 from sitelore.extract.audit_facts import decode_audit_facts
-from sitelore.model.audit_facts import Declaration, Place
+from sitelore.model.audit.facts import Declaration, Place
 from sitelore.model.frontier import Run
 from sitelore.model.settings import Overrides
 

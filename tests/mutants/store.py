@@ -327,7 +327,7 @@ MUTANTS = (
     ),
     Mutant(
         "unread-events-without-a-limit",
-        "store/local_notifications.py",
+        "store/notifications/local.py",
         "deque(maxlen=_MAX_UNREAD)",
         "deque()",
         "A follower that does not read fills the memory.",

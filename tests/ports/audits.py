@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.ports.frontier import NOW, u
 
-from sitelore.model.audit import AuditScore, Finding, FindingRecord, FindingStatus, Ignore, Severity, finding_key
+from sitelore.model.audit.findings import AuditScore, Finding, FindingRecord, FindingStatus, Ignore, Severity, finding_key
 from sitelore.model.frontier import Run
 from sitelore.ports import AuditStore
 

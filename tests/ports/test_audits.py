@@ -9,7 +9,7 @@ from tests.ports.audits import audited, record
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, begin, u
 
-from sitelore.model.audit import (
+from sitelore.model.audit.findings import (
     AuditCounts,
     AuditPhase,
     AuditScore,

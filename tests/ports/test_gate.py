@@ -37,8 +37,8 @@ class Shared:
     """The gates of two processes on one empty Redis, and a client for the test."""
 
     def __init__(self, url: str) -> None:
+        from sitelore.store.notifications.redis import open_redis
         from sitelore.store.redis_gate import RedisGate
-        from sitelore.store.redis_notifications import open_redis
 
         self.clients = [open_redis(url) for _ in range(3)]
         self.redis = self.clients[2]

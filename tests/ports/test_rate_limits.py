@@ -22,8 +22,8 @@ HOURLY = RateLimit(20, 3600.0)
 
 @pytest.fixture
 async def limiters(redis_url: str) -> AsyncIterator[tuple[Redis, list[RedisRateLimiter]]]:
+    from sitelore.store.notifications.redis import open_redis
     from sitelore.store.platform.redis_rate_limits import RedisRateLimiter
-    from sitelore.store.redis_notifications import open_redis
 
     clients = [open_redis(redis_url) for _ in range(2)]
     await clients[0].flushall()
@@ -48,8 +48,8 @@ async def test_the_servers_together_accept_exactly_as_many_requests_as_the_limit
 
 
 async def test_without_redis_each_server_counts_by_itself() -> None:
+    from sitelore.store.notifications.redis import open_redis
     from sitelore.store.platform.redis_rate_limits import RedisRateLimiter
-    from sitelore.store.redis_notifications import open_redis
 
     client = open_redis("redis://127.0.0.1:1/0")
     limiter = RedisRateLimiter(client, LocalRateLimiter())

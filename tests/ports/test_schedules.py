@@ -34,7 +34,7 @@ from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.engine import Engine
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.platform.channel_store import SqlChannels
+from sitelore.store.platform.channels.repository import SqlChannels
 from sitelore.store.platform.schema import crawl_jobs
 from sitelore.store.tenants import for_tenant
 

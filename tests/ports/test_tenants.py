@@ -43,7 +43,7 @@ from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.platform.accounts import SqlAccounts
-from sitelore.store.platform.channel_store import SqlChannels
+from sitelore.store.platform.channels.repository import SqlChannels
 from sitelore.store.platform.retention import set_retention
 from sitelore.store.platform.schema import page_deletions
 from sitelore.store.platform.webhooks import SqlWebhooks

@@ -43,10 +43,10 @@ from sitelore.fetch.polite_client import PoliteClient
 from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
-from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run, Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
+from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState

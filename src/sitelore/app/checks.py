@@ -143,7 +143,7 @@ async def _use_vectors(settings: OperatorSettings) -> str:
 
 
 async def _use_redis(settings: OperatorSettings) -> str:
-    from sitelore.store.redis_notifications import check_redis  # noqa: PLC0415 only where services are configured
+    from sitelore.store.notifications.redis import check_redis  # noqa: PLC0415 only where services are configured
 
     return f"Redis works ({await check_redis(settings.redis_url)})."
 

@@ -14,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
-from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def embedded(
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import is_writable, open_sqlite
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
-    from sitelore.store.local_notifications import LocalEvents, LocalNotifier
+    from sitelore.store.notifications.local import LocalEvents, LocalNotifier
 
     with data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
@@ -144,9 +144,9 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import DatabaseClock
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
+    from sitelore.store.notifications.redis import RedisNotifier, open_redis
     from sitelore.store.platform.redis_rate_limits import RedisRateLimiter
     from sitelore.store.redis_gate import RedisGate
-    from sitelore.store.redis_notifications import RedisNotifier, open_redis
 
     lease_s, engine = settings.lease_s, await _postgres(settings, silence_s)
     async with AsyncExitStack() as opened:
@@ -187,7 +187,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
 
 def _open_channels(engine: Engine) -> Channels:
     """The channels of the default tenant."""
-    from sitelore.store.platform.channel_store import SqlChannels
+    from sitelore.store.platform.channels.repository import SqlChannels
 
     return SqlChannels(engine, DEFAULT_TENANT)
 

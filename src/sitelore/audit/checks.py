@@ -8,7 +8,7 @@ from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import kinds_of
 from sitelore.audit.site import Site
-from sitelore.model.audit import Finding
+from sitelore.model.audit.findings import Finding
 from sitelore.model.url import Url
 
 DEFAULT_CONFIG = AuditConfig()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sitelore.audit.catalogue import RULES
 from sitelore.audit.rule import Needs, Rule
 from sitelore.audit.site import Site, folder_of, was_read, was_unchanged
-from sitelore.model.audit import (
+from sitelore.model.audit.findings import (
     OPEN_STATUSES,
     AuditScore,
     Finding,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from sitelore.model.audit import Indexability
-from sitelore.model.audit_facts import AuditFacts, Declaration, Place
+from sitelore.model.audit.facts import AuditFacts, Declaration, Place
+from sitelore.model.audit.findings import Indexability
 from sitelore.model.frontier import Hop, PageVersion, Source, UrlRow
 from sitelore.model.response import StoredHead
 from sitelore.model.states import KEPT, REDIRECT_STATES, UNCHANGED, Proof, SkipReason, UrlState

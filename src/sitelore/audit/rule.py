@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sitelore.audit.page import AuditPage
-from sitelore.model.audit import Evidence, Finding, Severity, finding_key
+from sitelore.model.audit.findings import Evidence, Finding, Severity, finding_key
 
 if TYPE_CHECKING:
     from sitelore.audit.site import Site

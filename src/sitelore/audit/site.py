@@ -18,7 +18,8 @@ from urllib.parse import unquote
 from sitelore.audit.graph import GraphLink, SiteGraph
 from sitelore.audit.page import AuditPage
 from sitelore.audit.shingles import SimilarPair, shingles_of, similar_pairs
-from sitelore.model.audit import (
+from sitelore.model.audit.facts import AuditFacts, LinkKind, has_id
+from sitelore.model.audit.findings import (
     EarlierPage,
     ExternalCheck,
     Indexability,
@@ -29,7 +30,6 @@ from sitelore.model.audit import (
     RepeatedChunk,
     SitemapFile,
 )
-from sitelore.model.audit_facts import AuditFacts, LinkKind, has_id
 from sitelore.model.frontier import Hop, Source
 from sitelore.model.response import RobotsFile
 from sitelore.model.states import REDIRECT_STATES, UNCHANGED, Proof, SkipReason, UrlState

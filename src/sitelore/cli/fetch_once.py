@@ -19,8 +19,8 @@ from sitelore.fetch.polite_client import PoliteClient
 from sitelore.frontier.classify import refused_by_robots
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.scope import ScopeRule
-from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import SiteloreError
+from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.response import FetchFailure, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import REDIRECT_STATES

@@ -1,4 +1,4 @@
-"""Fills the audit facts of a page from its tree, before anything is cut from it (`model/audit_facts.py`).
+"""Fills the audit facts of a page from its tree, before anything is cut from it (`model/audit/facts.py`).
 
 Facts are what the markup declares, not what is wrong with it: thresholds belong to the rules. Elements are looked up by tag or
 by one attribute, which the parser indexes; only a page that is large or deep is walked whole. Every list and text has a bound.
@@ -24,7 +24,7 @@ from sitelore.extract.links import PageResolver, header_links
 from sitelore.extract.metadata import Metadata, PageElements, iso_date
 from sitelore.extract.page_objects.forms import Labels
 from sitelore.extract.text import detect_language
-from sitelore.model.audit_facts import (
+from sitelore.model.audit.facts import (
     Alt,
     Alternate,
     AuditFacts,

@@ -53,7 +53,7 @@ from sitelore.extract.text import (
     text_stats,
 )
 from sitelore.model.api_loader import is_loaded
-from sitelore.model.audit_facts import AuditFacts
+from sitelore.model.audit.facts import AuditFacts
 from sitelore.model.document import (
     MAX_STORED_LINKS,
     PROBED_HEADER,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from sitelore.fetch.http.cookies import CookieJar, merge_cookies
 from sitelore.fetch.http.proxies import ProxyPool
 from sitelore.fetch.http.tls import TlsContexts
-from sitelore.model.access import NO_ACCESS, Access, SiteAccess
+from sitelore.model.platform.access import NO_ACCESS, Access, SiteAccess
 from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.url import Url
 

@@ -175,7 +175,7 @@ class Reading:
     """A bottom-k sketch of the text (`model/document.py`), to compare the page with a soft-404 probe."""
     document: Blob | None = None
     facts: Blob | None = None
-    """The facts of the page for audits (`model/audit_facts.py`), as JSON; None unless the options say so."""
+    """The facts of the page for audits (`model/audit/facts.py`), as JSON; None unless the options say so."""
     snapshot: Blob | None = None
     redactions: dict[str, int] = field(default_factory=dict)
     shell: Shell = field(default_factory=Shell)

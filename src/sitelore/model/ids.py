@@ -1,7 +1,9 @@
-"""Types of ids and of redacted text, so that one kind is never taken for another."""
+"""Types of ids and of redacted text, so that one kind is never taken for another; new ids."""
 
 from __future__ import annotations
 
+import os
+import uuid
 from typing import NewType
 
 TenantId = NewType("TenantId", int)
@@ -26,3 +28,11 @@ DEFAULT_TENANT_NAME = "default"
 def piece_of(text: CleanText, start: int, end: int) -> CleanText:
     """A slice of clean text, which is itself clean."""
     return CleanText(text[start:end])
+
+
+def new_uuid(now: float) -> str:
+    """A UUID of version 7 (RFC 9562), the public id of a new object: UUIDs sort by time."""
+    milliseconds = int(now * 1000) & (1 << 48) - 1
+    random = int.from_bytes(os.urandom(10), "big")
+    number = milliseconds << 80 | 7 << 76 | (random >> 62 & 0xFFF) << 64 | 2 << 62 | random & (1 << 62) - 1
+    return str(uuid.UUID(int=number))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import Conflict, NotPermitted, UsageError
-from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT, new_uuid
 from sitelore.model.platform.accounts import (
     CHANNEL_SCOPES,
     MCP_SCOPES,
@@ -24,7 +24,6 @@ from sitelore.model.platform.accounts import (
 )
 from sitelore.model.platform.audit import AuditCheck, AuditEntry, AuditRecord, digest_of, entry_of, hash_of
 from sitelore.model.settings import BUILT_IN_ALONE
-from sitelore.model.uuid7 import new_uuid
 from sitelore.platform.tokens import new_token_text
 from sitelore.platform_ports import Accounts
 from sitelore.ports import Clock

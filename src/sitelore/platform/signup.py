@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from sitelore.crawl.runs import site_name
+from sitelore.model.ids import new_uuid
 from sitelore.model.platform.accounts import TENANT_SCOPES, Caller, Token, TokenKind, User, UserRole
 from sitelore.model.platform.audit import entry_of
 from sitelore.model.platform.channels import ChannelSettings, Trigger
 from sitelore.model.platform.signup import NewWebsite, Registered, Registration
-from sitelore.model.uuid7 import new_uuid
 from sitelore.platform.accounts import check_email, check_name
 from sitelore.platform.channels import ChannelService
 from sitelore.platform.tokens import new_token_text

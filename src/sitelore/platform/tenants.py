@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 from sitelore.model.errors import Conflict
 from sitelore.model.frontier import Tenant
-from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT, new_uuid
 from sitelore.model.platform.accounts import TENANT_SCOPES, Caller, User, UserRole
 from sitelore.model.platform.audit import entry_of
-from sitelore.model.uuid7 import new_uuid
 from sitelore.platform.accounts import AccountService, CreatedToken, TokenRequest, check_name
 from sitelore.platform_ports import AccountDirectory
 from sitelore.ports import Clock, RunQueue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sitelore.model.errors import UsageError
-from sitelore.model.ids import TenantId
+from sitelore.model.ids import TenantId, new_uuid
 from sitelore.model.platform.webhooks import (
     TEST_TYPE,
     Attempt,
@@ -17,7 +17,6 @@ from sitelore.model.platform.webhooks import (
     WebhookStats,
     WebhookType,
 )
-from sitelore.model.uuid7 import new_uuid
 from sitelore.platform.secret_box import SecretBox
 from sitelore.platform.signatures import new_secret
 from sitelore.platform.webhook_delivery import WebhookSender, encode_message

@@ -23,18 +23,12 @@ from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.middleware import SecurityMiddleware
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
-from sitelore.serve.routes import (
+from sitelore.serve.routes import audits, operations, pages, quick, runs, session, sites
+from sitelore.serve.routes.platform import (
     accounts,
-    audits,
     channels,
     media,
-    operations,
-    pages,
-    quick,
-    runs,
-    session,
     signup,
-    sites,
     tenant_settings,
     tenants,
     webcrawl,

@@ -16,12 +16,11 @@ from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
-from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
+from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, new_uuid
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.platform.audit import entry_of
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
-from sitelore.model.uuid7 import new_uuid
 from sitelore.serve.auth import caller_of
 from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.problems import ALREADY_ENDED, INVALID, KEY_REUSED, RUN_NOT_FOUND, ApiProblem

@@ -10,7 +10,7 @@ import msgspec
 
 from sitelore.app.explain import Explanation
 from sitelore.export.rows import chain_of
-from sitelore.model.audit import AuditPhase, AuditState, FindingStatus, IgnoreScope, Severity
+from sitelore.model.audit.findings import AuditPhase, AuditState, FindingStatus, IgnoreScope, Severity
 from sitelore.model.frontier import Edge, LinkBetweenPages, MediaCounts, Run, RunCounts, UrlRow
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState

@@ -34,7 +34,7 @@ from sitelore.model import politeness
 from sitelore.model.politeness import BUSY, CLOSED_AFTER_S, IGNORED_RETRY_AFTER_S, SHORTEST_WAIT_S, STRAINED, fixed_gap_s
 from sitelore.model.settings import Pace
 from sitelore.ports import Feedback
-from sitelore.store.redis_notifications import UNAVAILABLE
+from sitelore.store.notifications.redis import UNAVAILABLE
 
 _LOG = logging.getLogger(__name__)
 

@@ -422,7 +422,7 @@ page_versions = sa.Table(
     sa.Column("content_hash", sa.Text, nullable=False),
     # How often each redaction rule fired, as JSON.
     sa.Column("redactions", sa.Text),
-    # Facts for audits (`model/audit_facts.py`), compressed like blobs; NULL when none were stored.
+    # Facts for audits (`model/audit/facts.py`), compressed like blobs; NULL when none were stored.
     sa.Column("facts", sa.LargeBinary),
     belongs_to("sites"),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sitelore.audit.shingles import shingles_of
-from sitelore.model.audit import (
+from sitelore.model.audit.findings import (
     EarlierPage,
     ExternalCheck,
     IndexedUrl,

@@ -18,7 +18,7 @@ from sitelore.audit.page import AuditPage, audit_page
 from sitelore.audit.site import Site, add_anchors, summarise
 from sitelore.extract.audit_facts import decode_audit_facts
 from sitelore.extract.page import read
-from sitelore.model.audit import Finding
+from sitelore.model.audit.findings import Finding
 from sitelore.model.document import PageLink, ReadOptions
 from sitelore.model.frontier import Hop, PageVersion, RowKind, Source, UrlRow
 from sitelore.model.ids import BlobKey, RunId

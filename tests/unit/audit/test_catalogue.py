@@ -13,7 +13,7 @@ from tests.conventions.project import DOCS
 from sitelore.audit.catalogue import RULES, AuditConfig, audit_config
 from sitelore.audit.checks import by_rule
 from sitelore.audit.rule import Rule
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 from sitelore.model.errors import BadConfig
 
 from .cases import CASES, HOME, OTHER

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from sitelore.audit.findings import merge_findings, rule_cards, score, urls_read
-from sitelore.model.audit import AuditScore, Finding, FindingRecord, FindingStatus, Ignore, IgnoreScope, Severity, finding_key
+from sitelore.model.audit.findings import (
+    AuditScore,
+    Finding,
+    FindingRecord,
+    FindingStatus,
+    Ignore,
+    IgnoreScope,
+    Severity,
+    finding_key,
+)
 from sitelore.model.states import SkipReason, UrlState
 
 from .cases import HOME, OTHER, linking, many

@@ -13,7 +13,7 @@ from sitelore.audit.fixes.markup_fixes import MARKUP_FIXES, addresses
 from sitelore.audit.fixes.proposals import FIXABLE, PageText, PatchSeries, Proposal, propose, propose_html
 from sitelore.audit.fixes.source import Edit, FixContext, NoFix, apply_edits, changed_lines, closest, kind_of, unified_diff
 from sitelore.audit.site import TargetKind
-from sitelore.model.audit import Finding, Severity
+from sitelore.model.audit.findings import Finding, Severity
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
 

@@ -9,7 +9,7 @@ import pytest
 from sitelore.audit.insights import content, links, runs
 from sitelore.audit.shingles import shingles_of
 from sitelore.audit.site import Site, is_complete_run
-from sitelore.model.audit import EarlierPage, ExternalCheck, LlmsTxt
+from sitelore.model.audit.findings import EarlierPage, ExternalCheck, LlmsTxt
 from sitelore.model.frontier import Hop
 from sitelore.model.states import Proof, SkipReason, UrlState
 

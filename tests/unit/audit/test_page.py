@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sitelore.audit.page import audit_page
-from sitelore.model.audit import Indexability
+from sitelore.model.audit.findings import Indexability
 from sitelore.model.frontier import RowKind, UrlRow
 from sitelore.model.ids import RunId
 from sitelore.model.states import Proof, SkipReason, UrlState

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from sitelore.audit.catalogue import RULES, AuditConfig
-from sitelore.model.audit import Finding
+from sitelore.model.audit.findings import Finding
 from sitelore.model.states import UrlState
 
 from .cases import CASES, HOME, NOT_ABOUT_PAGES, OTHER, Situation

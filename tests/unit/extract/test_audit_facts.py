@@ -14,7 +14,7 @@ from tests.quality.documents import generate
 from sitelore.extract import audit_facts as bounds
 from sitelore.extract.audit_facts import decode_audit_facts
 from sitelore.extract.page import read
-from sitelore.model.audit_facts import (
+from sitelore.model.audit.facts import (
     Alt,
     Alternate,
     AuditFacts,

@@ -27,7 +27,7 @@ from sitelore.audit.site import Site, TargetKind
 from sitelore.export.files import atomic_file
 from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
 from sitelore.extract.page import read
-from sitelore.model.audit import Finding, FindingRecord
+from sitelore.model.audit.findings import Finding, FindingRecord
 from sitelore.model.document import ReadOptions
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import RowKind, Source, UrlRow

@@ -16,7 +16,7 @@ from sitelore.app.audit.phase import AuditResult
 from sitelore.app.audit.reports import evidence_lines
 from sitelore.audit.findings import RuleCard
 from sitelore.export.pages import moment
-from sitelore.model.audit import AuditRecord, AuditState, Finding, Indexability, Severity
+from sitelore.model.audit.findings import AuditRecord, AuditState, Finding, Indexability, Severity
 
 MAX_FINDINGS = 50
 """Findings of a rule that are shown; a report of everything would be too large to send."""

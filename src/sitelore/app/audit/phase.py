@@ -21,7 +21,7 @@ from sitelore.audit.catalogue import audit_config
 from sitelore.audit.findings import RuleCard, merge_findings, rule_cards, score, urls_left, urls_read
 from sitelore.audit.insights.figures import figures_of
 from sitelore.audit.site import Site
-from sitelore.model.audit import OPEN_STATUSES, AuditPhase, AuditRecord, AuditScore, Finding, FindingRecord
+from sitelore.model.audit.findings import OPEN_STATUSES, AuditPhase, AuditRecord, AuditScore, Finding, FindingRecord
 from sitelore.model.errors import StorageError
 from sitelore.model.frontier import Run
 from sitelore.ports import AuditStore

@@ -18,7 +18,7 @@ from sitelore.audit.site import PageSummary, Site
 from sitelore.export.files import atomic_file
 from sitelore.export.pages import moment
 from sitelore.export.rows import cell
-from sitelore.model.audit import Finding, FindingRecord, Indexability, Severity
+from sitelore.model.audit.findings import Finding, FindingRecord, Indexability, Severity
 from sitelore.model.states import UrlState
 
 SARIF_VERSION = "2.1.0"

@@ -29,7 +29,7 @@ from sitelore.crawl.reprocess import Reprocessing
 from sitelore.export.rows import is_page
 from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
 from sitelore.extras import require_extra
-from sitelore.model.audit import AuditPhase, EarlierPage, Finding, Severity, SitemapFile
+from sitelore.model.audit.findings import AuditPhase, EarlierPage, Finding, Severity, SitemapFile
 from sitelore.model.frontier import PageVersion, RowKind, Run, RunListing, Source, UrlRow
 from sitelore.model.ids import BlobKey
 from sitelore.model.response import RobotsFile

@@ -10,7 +10,7 @@ from sitelore.audit.fixes.html_fixes import HTML_FIXES, TEMPLATE_RULES
 from sitelore.audit.fixes.html_tags import HtmlText
 from sitelore.audit.fixes.markup_fixes import MARKUP_FIXES, robots_fix
 from sitelore.audit.fixes.source import Edit, FixContext, NoFix, SourceKind, apply_edits, kind_of
-from sitelore.model.audit import Finding
+from sitelore.model.audit.findings import Finding
 
 MAX_FRAGMENT_CHARS = 400
 

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
 
-from sitelore.model.audit import Finding
+from sitelore.model.audit.findings import Finding
 from sitelore.model.url import Url
 
 _CONTEXT_LINES = 3

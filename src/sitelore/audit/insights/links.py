@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import quantiles
 
 from sitelore.audit.site import BROKEN, PageSummary, Site, TargetKind
-from sitelore.model.audit import Indexability
+from sitelore.model.audit.findings import Indexability
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sitelore.audit.shingles import jaccard, similar_pairs
 from sitelore.audit.site import Site, was_unchanged
-from sitelore.model.audit import EarlierPage
+from sitelore.model.audit.findings import EarlierPage
 from sitelore.model.states import KEPT, WAITING, UrlState
 
 MOVED = 0.90

@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable
-from sitelore.model.audit import Severity
-from sitelore.model.audit_facts import Alt, LinkKind
+from sitelore.model.audit.facts import Alt, LinkKind
+from sitelore.model.audit.findings import Severity
 
 TABLE = RuleTable()
 

@@ -10,8 +10,8 @@ from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.shingles import clusters, jaccard
 from sitelore.audit.site import PageSummary, Site, TargetKind
-from sitelore.model.audit import Severity
-from sitelore.model.audit_facts import DateFact
+from sitelore.model.audit.facts import DateFact
+from sitelore.model.audit.findings import Severity
 from sitelore.model.states import Proof, UrlState
 
 TABLE = RuleTable()

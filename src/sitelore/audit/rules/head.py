@@ -11,8 +11,8 @@ from itertools import islice, pairwise
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.site import PageSummary, Site
-from sitelore.model.audit import Severity
-from sitelore.model.audit_facts import HeadingFact
+from sitelore.model.audit.facts import HeadingFact
+from sitelore.model.audit.findings import Severity
 
 TABLE = RuleTable()
 

@@ -12,8 +12,8 @@ from sitelore.audit.rules.language import bad_target
 from sitelore.audit.rules.reach import source_list
 from sitelore.audit.shingles import jaccard
 from sitelore.audit.site import PageSummary, Site
-from sitelore.model.audit import Indexability, Severity
-from sitelore.model.audit_facts import Place
+from sitelore.model.audit.facts import Place
+from sitelore.model.audit.findings import Indexability, Severity
 from sitelore.model.states import Proof, SkipReason, UrlState
 from sitelore.model.url import DEFAULT_RULES, Url, resolve
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable
 from sitelore.audit.site import AlternateLink, PageSummary, Site, TargetKind
-from sitelore.model.audit import Indexability, Severity
+from sitelore.model.audit.findings import Indexability, Severity
 from sitelore.model.url import Url
 
 TABLE = RuleTable()

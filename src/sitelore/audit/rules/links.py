@@ -11,8 +11,8 @@ from sitelore.audit.graph import GraphLink
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable
 from sitelore.audit.site import PageIds, PageSummary, Site, TargetKind
-from sitelore.model.audit import Severity
-from sitelore.model.audit_facts import LinkKind
+from sitelore.model.audit.facts import LinkKind
+from sitelore.model.audit.findings import Severity
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
 

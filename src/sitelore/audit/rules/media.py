@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.site import PageSummary, Site
-from sitelore.model.audit import MediaFile, Severity
+from sitelore.model.audit.findings import MediaFile, Severity
 
 TABLE = RuleTable()
 

@@ -10,7 +10,7 @@ from sitelore.audit.graph import GraphLink
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.site import BROKEN, PageSummary, Site, TargetKind
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 from sitelore.model.frontier import Hop, Source
 from sitelore.model.response import Failure
 from sitelore.model.states import UrlState

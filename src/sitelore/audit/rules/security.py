@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.site import SECURITY_HEADERS, Site
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 from sitelore.model.url import Url
 
 TABLE = RuleTable()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.rules.language import bad_target
 from sitelore.audit.site import Site
-from sitelore.model.audit import Severity, SitemapFile
+from sitelore.model.audit.findings import Severity, SitemapFile
 from sitelore.model.response import RobotsFile
 from sitelore.model.url import Url
 

@@ -8,7 +8,7 @@ from statistics import median
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable
 from sitelore.audit.site import Site
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 
 TABLE = RuleTable()
 

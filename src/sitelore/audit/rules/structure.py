@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.site import PageSummary, Site
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 
 TABLE = RuleTable()
 

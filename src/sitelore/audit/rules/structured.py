@@ -10,7 +10,7 @@ from typing import Any
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.site import Site
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 
 TABLE = RuleTable()
 

@@ -22,7 +22,7 @@ from sitelore.cli.console import (
     run_async,
     visible,
 )
-from sitelore.model.audit import Severity
+from sitelore.model.audit.findings import Severity
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun, UsageError
 from sitelore.model.states import ENDED
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.audit.phase import AuditResult
     from sitelore.audit.findings import RuleCard
-    from sitelore.model.audit import Finding, FindingRecord
+    from sitelore.model.audit.findings import Finding, FindingRecord
     from sitelore.model.frontier import Run
 
 _SEARCHED_RUNS = 10_000

@@ -27,8 +27,8 @@ from sitelore.cli.console import (
     run_async,
 )
 from sitelore.export.formats import FORMATS, MARKDOWN
-from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
+from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.settings import (
     USER_AGENT,
     CrawlSettings,

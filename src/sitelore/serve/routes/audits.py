@@ -11,7 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from sitelore.audit.catalogue import RULES, AuditConfig, audit_config
-from sitelore.model.audit import AuditRecord, FindingListing, FindingRecord, FindingStatus, Ignore, IgnoreScope, Severity
+from sitelore.model.audit.findings import (
+    AuditRecord,
+    FindingListing,
+    FindingRecord,
+    FindingStatus,
+    Ignore,
+    IgnoreScope,
+    Severity,
+)
 from sitelore.model.errors import BadConfig
 from sitelore.model.ids import RunId, SiteId
 from sitelore.model.platform.accounts import Caller, TokenScope

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from sitelore.model.audit import AuditCounts, AuditPhase, AuditRecord, AuditScore, AuditState, FindingStatus
+from sitelore.model.audit.findings import AuditCounts, AuditPhase, AuditRecord, AuditScore, AuditState, FindingStatus
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, SiteId, TenantId
 from sitelore.model.states import RunState

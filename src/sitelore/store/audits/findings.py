@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from sitelore.model.audit import (
+from sitelore.model.audit.findings import (
     Finding,
     FindingListing,
     FindingRecord,

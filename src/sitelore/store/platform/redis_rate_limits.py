@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from sitelore.model.platform.rate_limits import BucketState, RateLimit
 from sitelore.platform_ports import RateLimiter
-from sitelore.store.redis_notifications import UNAVAILABLE
+from sitelore.store.notifications.redis import UNAVAILABLE
 
 _LOG = logging.getLogger(__name__)
 

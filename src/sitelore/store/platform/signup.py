@@ -10,7 +10,8 @@ from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.platform.audit import AuditEntry
 from sitelore.model.platform.signup import Registered, Registration
-from sitelore.store.platform import audit_log, channels, crawl_jobs, tokens, users
+from sitelore.store.platform import audit_log, tokens, users
+from sitelore.store.platform.channels import channels, crawl_jobs
 from sitelore.store.tenants import create_tenant, for_all_tenants, for_tenant
 
 

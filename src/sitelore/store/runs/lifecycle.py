@@ -14,10 +14,9 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Offer, Run, StoredEventKind
-from sitelore.model.ids import RunId, TenantId
+from sitelore.model.ids import RunId, TenantId, new_uuid
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
-from sitelore.model.uuid7 import new_uuid
 from sitelore.store.audits.audit_runs import queue_audit
 from sitelore.store.frontier.claims import NumberedRun, end_reservations, lock_runs, offer, urls_of_offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable

@@ -79,7 +79,7 @@ async def _serve(
 ) -> None:
     from sitelore.app.checks import wait_for_services
     from sitelore.app.demo_site import demo_site
-    from sitelore.cli.commands.mcp import mcp_endpoint
+    from sitelore.cli.commands.operations.mcp import mcp_endpoint
     from sitelore.serve.context import context_of
     from sitelore.serve.server import serve as serve_api
 

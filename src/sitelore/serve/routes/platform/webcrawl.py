@@ -39,7 +39,7 @@ from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_
 from sitelore.serve.platform.media_schemas import media_on_page
 from sitelore.serve.platform.positions import position
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
+from sitelore.serve.routes.platform.channels import Limit, Manageable, Offset, Readable
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key
 from sitelore.serve.run_service import encode, run_service_of
 

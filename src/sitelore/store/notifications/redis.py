@@ -22,7 +22,7 @@ from sitelore.model.errors import BadConfig, StorageError
 from sitelore.model.frontier import RunEvent
 from sitelore.model.ids import RunId
 from sitelore.ports import Subscription
-from sitelore.store.local_notifications import LocalEvents, LocalNotifier
+from sitelore.store.notifications.local import LocalEvents, LocalNotifier
 
 _LOG = logging.getLogger(__name__)
 

@@ -145,7 +145,7 @@ async def _update_index(app: App, is_current: asyncio.Event) -> None:
 
 
 def _listening_socket(http: str, operator: OperatorSettings, data: Path) -> socket:
-    from sitelore.cli.commands.serve import needs_token
+    from sitelore.cli.commands.operations.serve import needs_token
     from sitelore.serve.server import listening_socket
 
     host, _, port = http.rpartition(":")

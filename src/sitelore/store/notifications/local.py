@@ -1,4 +1,4 @@
-"""`ports.Notifier` and `ports.Events` within one process. `redis_notifications.py` uses them in each process, and transports
+"""`ports.Notifier` and `ports.Events` within one process. `redis.py` uses them in each process, and transports
 notifications and events between processes.
 """
 

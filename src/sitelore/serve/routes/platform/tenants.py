@@ -16,7 +16,7 @@ from sitelore.serve.auth import ADMINISTERS
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.account_schemas import NewTenant, TenantCreated, TenantList, TenantView, tenant_view
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.accounts import Access, Limit, Offset
+from sitelore.serve.routes.platform.accounts import Access, Limit, Offset
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import page_of

@@ -7,13 +7,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import RunId, TenantId
+from sitelore.model.ids import RunId, TenantId, new_uuid
 from sitelore.model.platform.channels import Channel, ChannelSettings, ChannelStatistics, TenantCrawlSettings
 from sitelore.model.platform.schedules import Planned, Schedule
 from sitelore.model.states import RunState
-from sitelore.model.uuid7 import new_uuid
 from sitelore.store.engine import Engine, Repository, read, read_long, write
-from sitelore.store.platform import brands, channel_pages, channels, crawl_jobs, media, schedules
+from sitelore.store.platform import brands, media
+from sitelore.store.platform.channels import channels, crawl_jobs, schedules
+from sitelore.store.platform.channels import pages as channel_pages
 from sitelore.store.tenants import for_all_tenants
 
 

@@ -16,7 +16,7 @@ from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.platform.channels import ChannelRequest
 from sitelore.serve.platform.media_schemas import MediaDetail, MediaList, media_detail, media_list, media_on_page
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
+from sitelore.serve.routes.platform.channels import Limit, Manageable, Offset, Readable
 from sitelore.serve.routes.quick import JSON
 from sitelore.serve.run_service import encode
 

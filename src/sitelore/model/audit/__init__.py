@@ -1,0 +1,1 @@
+"""Findings of an audit, and the facts of pages that its rules judge."""

@@ -1,0 +1,1 @@
+"""Routes of the platform: tenants, access, channels, media, webhooks."""

@@ -1,0 +1,1 @@
+"""Wake-ups between processes: files on one machine, Redis between several."""

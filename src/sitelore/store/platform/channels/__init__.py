@@ -1,0 +1,1 @@
+"""Channels, their crawl jobs, pages and schedules."""
