@@ -9,6 +9,8 @@ that survives a crash, breadth first, all links of the host followed.
                     and soft-404 checks, one commit per batch of visits (SQLite), compressed document and HTML on disk;
                     content is chosen block by block, structured data, forms, actions and media are read as well
     sitelore-content  with --read content: no structured data, forms, actions or media
+    sitelore-indexed  as sitelore, and its pages are indexed for search while it runs, as a plain `sitelore crawl` does; the
+                    others run with --no-index, since no peer builds an index
     scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
     scrapy-store    lean, and all text of the page, and the zstd-compressed HTML on disk
     scrapy-same     the job of sitelore-content, with content by rule: address guard, secrets of the commonest formats removed,
@@ -57,7 +59,7 @@ class Contender:
     pages: Callable[[Cost, Path], int]
 
 
-def sitelore(name: str, outputs: tuple[str, ...], read: str = "full") -> Contender:
+def sitelore(name: str, outputs: tuple[str, ...], read: str = "full", index: str = "--no-index") -> Contender:
     """Sitelore, started by its command."""
 
     def command(url: str, out: Path) -> list[str]:
@@ -74,7 +76,7 @@ def sitelore(name: str, outputs: tuple[str, ...], read: str = "full") -> Contend
             "--out",
             str(out / "files"),
         ]
-        return [*line, "--read", read, "--delay", "0", "--concurrency", "16", "--json"]
+        return [*line, "--read", read, index, "--delay", "0", "--concurrency", "16", "--json"]
 
     def pages(cost: Cost, _: Path) -> int:
         return int(json.loads(cost.stdout)["pages"])
@@ -179,10 +181,12 @@ def main() -> None:
         contenders = [scrapy("lean", loop, f"scrapy-{loop}") for loop in ("default", "uvloop", "epoll")]
     elif arguments.with_markdown:
         content = sitelore("sitelore-md-content", ("db", "md"), "content")
-        contenders = [sitelore("sitelore-md", ("db", "md")), content, scrapy("markdown"), scrapy("markdown-full")]
+        indexed = sitelore("sitelore-md-indexed", ("db", "md"), index="--index")
+        contenders = [sitelore("sitelore-md", ("db", "md")), content, indexed, scrapy("markdown"), scrapy("markdown-full")]
     else:
         content = sitelore("sitelore-content", ("db",), "content")
-        contenders = [sitelore("sitelore", ("db",)), content, scrapy("lean"), scrapy("store"), scrapy("same")]
+        indexed = sitelore("sitelore-indexed", ("db",), index="--index")
+        contenders = [sitelore("sitelore", ("db",)), content, indexed, scrapy("lean"), scrapy("store"), scrapy("same")]
     if arguments.only:
         contenders = [c for c in contenders if c.name.startswith(arguments.only)]
     print_ratios(compare(contenders, arguments.rounds, arguments.pages), arguments.pages)
