@@ -11,6 +11,7 @@ UI_STAMP := ui/node_modules/.built
 UI_SOURCES := $(wildcard ui/*.json ui/*.ts ui/*.html ui/public/*) $(filter-out ui/src/api/schema.d.ts,$(wildcard ui/src/*.* ui/src/*/*.*))
 DATA ?= sitelore-data
 ARGS ?=
+EXTRAS ?=
 JUNIT ?= .pytest_cache/junit.xml
 
 export PYTHONUTF8 = 1
@@ -34,9 +35,11 @@ crawl: $(RUN_STAMP)  ## crawl a site: make crawl URL=https://example.com [ARGS="
 demo: $(RUN_STAMP)  ## crawl a small bundled site, no internet needed
 	@$(VENV)/bin/sitelore demo
 
-install: $(RUN_STAMP)  ## create the environment and install sitelore into it
+install: $(RUN_STAMP)  ## create the environment and install sitelore into it [EXTRAS="embeddings mcp", or EXTRAS=all]
+	@$(if $(EXTRAS),$(call install_extras,$(EXTRAS)))
+	@echo 'installed: $(VENV)/bin/sitelore'
 
-scaled: $(DEV_STAMP)  ## run Postgres, Valkey, S3 and workers on this machine, without Docker [ARGS="--workers 4 --serve"]
+scaled: $(DEV_STAMP)  ## run Postgres, Valkey, S3 and workers on this machine, without Docker [ARGS="--workers 4 --serve --keep DIR"]
 	@$(PY) -m scripts.scaled $(ARGS)
 
 test: $(DEV_STAMP) browser $(UI_STAMP)  ## create the environment, install everything and run all tests [ARGS="tests/unit -k name"]
@@ -89,6 +92,7 @@ types: $(DEV_STAMP)  ## check types
 lock: $(DEV_STAMP)  ## pin all dependencies with hashes
 	$(VENV)/bin/uv pip compile pyproject.toml --extra browser --extra documents --extra media --extra search $(LOCK) -o requirements/run.txt
 	$(VENV)/bin/uv pip compile pyproject.toml --extra dev --extra scaled --extra browser -c requirements/run.txt $(LOCK) -o requirements/dev.txt
+	$(VENV)/bin/uv pip compile pyproject.toml --extra all -c requirements/dev.txt $(LOCK) -o requirements/all.txt
 	@! grep -nE 'https?://|file:|/home/|--index|--find-links' requirements/*.txt
 
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
@@ -219,6 +223,15 @@ define install_from
 	@{ [ -x $(VENV)/bin/uv ] && $(VENV)/bin/uv pip install --quiet --python $(PY) --no-deps -e . 2>/dev/null; } || \
 		$(PY) -m pip install --quiet --no-deps -e .
 	@$(PY) -m compileall -q src
+endef
+
+# Extras in the versions of requirements/all.txt. A package without hashes (this one) is not installed beside packages with hashes, so
+# only the versions are taken. Downloads are shown: models and browsers are large.
+comma := ,
+define install_extras
+sed -nE 's/^([A-Za-z0-9._-]+==[^ ]+)( ; [^\\]*)?.*/\1\2/p' requirements/all.txt > $(VENV)/versions.txt; \
+	{ [ -x $(VENV)/bin/uv ] && $(VENV)/bin/uv pip install --python $(PY) -c $(VENV)/versions.txt -e '.[$(subst $() ,$(comma),$(strip $(1)))]'; } || \
+		$(PY) -m pip install -c $(VENV)/versions.txt -e '.[$(subst $() ,$(comma),$(strip $(1)))]'
 endef
 
 COMPILED := hatch_build.py $(wildcard src/sitelore/extract/native/*.[ch] src/sitelore/extract/native/*/*.[ch]) src/sitelore/store/vectors/int8_dot.c

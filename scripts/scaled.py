@@ -22,12 +22,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--serve", action="store_true", help="run the HTTP API too")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="directory whose data is kept for the next start")
     arguments = parser.parse_args()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     try:
-        with LocalServers() as servers:
+        with LocalServers(arguments.keep and arguments.keep.resolve()) as servers:
             run(servers, arguments.workers, stop, with_api=arguments.serve)
     except CannotStart as problem:
         print(f"cannot start: {problem}", file=sys.stderr)

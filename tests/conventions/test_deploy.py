@@ -1,13 +1,16 @@
-"""The units for systemd are valid, start commands that exist, and restrict what the services may do."""
+"""Units for systemd, image and composition are valid, start commands that exist, and restrict what the services may do."""
 
 from __future__ import annotations
 
 import configparser
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.conventions.project import ROOT
 
 from sitelore.cli.main import COMMANDS
@@ -49,3 +52,33 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
     ours = [line for line in done.stderr.splitlines() if "sitelore" in line]
     assert (done.returncode, ours) == (0, [])
+
+
+def test_the_image_installs_every_extra_pinned_by_hash_and_runs_without_root() -> None:
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    assert any("--require-hashes -r requirements/all.txt" in line for line in lines)
+    assert lines.index("USER sitelore") > max(number for number, line in enumerate(lines) if line.startswith("RUN"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    [everything] = extras["all"]
+    assert set(everything.removeprefix("sitelore[").removesuffix("]").split(",")) == extras.keys() - {"all", "dev", "search"}
+    wanted = [*project["dependencies"], *(text for name in extras.keys() - {"all", "dev"} for text in extras[name])]
+    pinned = {
+        normal_name(line) for line in (ROOT / "requirements/all.txt").read_text(encoding="utf-8").splitlines() if "==" in line
+    }
+    assert {normal_name(text) for text in wanted} - {"sitelore"} <= pinned
+
+
+def normal_name(requirement: str) -> str:
+    """The name of a package in its normal form (PEP 503)."""
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert name is not None, requirement
+    return re.sub(r"[-_.]+", "-", name[0]).lower()
+
+
+@pytest.mark.parametrize("name", ["server", "worker", "postgres", "redis", "s3"])
+def test_each_service_of_the_composition_has_a_health_check(name: str) -> None:
+    service = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"][name]
+    assert service["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
+    if "build" in service:
+        assert service["command"][0] in COMMANDS
