@@ -22,7 +22,7 @@ export UV_SYSTEM_CERTS = 1
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory \
 	bench-long bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-questions \
-	bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean soak-webhooks bench-media ui openapi bench-audit
+	bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean soak-webhooks soak-schedules bench-media ui openapi bench-audit
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -179,6 +179,9 @@ soak-kill: $(DEV_STAMP)  ## kill a crawl of 3,000 pages 20 times and compare wit
 
 soak-scaled: $(DEV_STAMP)  ## kill and suspend workers, restart servers, skew clocks on 3,000 pages; compare with an undisturbed crawl
 	$(PY) -m bench.faults $(ARGS)
+
+soak-schedules: $(DEV_STAMP)  ## the schedules of two years with three servers that are restarted and killed
+	SITELORE_SCHEDULE_DAYS=730 $(PY) -m pytest tests/ports/test_schedules.py -k every_occurrence -s
 
 soak-webhooks: $(DEV_STAMP)  ## 10,000 webhooks to a receiver that fails half of the time, while the sender is killed 20 times
 	$(PY) -m bench.webhooks $(ARGS)

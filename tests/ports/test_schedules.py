@@ -1,8 +1,12 @@
-"""Schedules on a fake clock: three servers with restarts, kills and outages, over two years with daylight saving changes."""
+"""Schedules on a fake clock: three servers with restarts, kills and outages, over months with daylight saving changes.
+
+`make soak-schedules` covers two years.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -40,7 +44,7 @@ from sitelore.store.tenants import for_tenant
 
 START = datetime(2026, 11, 18, 9, 0, tzinfo=ZoneInfo("UTC")).timestamp()
 DAY = 86_400.0
-TWO_YEARS = 2 * 365 * DAY
+DAYS = int(os.environ.get("SITELORE_SCHEDULE_DAYS", "135"))  # until April: the gap of daylight saving in New York and in Prague
 
 
 @dataclass(slots=True)
@@ -129,7 +133,7 @@ async def crawls(service: ChannelService, channel: Channel) -> list[CrawlJob]:
 
 @pytest.mark.timeout(600)  # ten thousand transactions, which take long on a busy machine
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)
-async def test_three_servers_start_every_occurrence_of_two_years_once(world: World) -> None:
+async def test_three_servers_start_every_occurrence_once(world: World) -> None:
     """Servers are restarted, and killed in the middle of a pass, before and after each of its transactions."""
     chance = random.Random(18)
     for _ in range(2):
@@ -148,8 +152,8 @@ async def test_three_servers_start_every_occurrence_of_two_years_once(world: Wor
         channels[name] = await world.first_crawl(service, url, **own)
     services = {tenant_of(service): service for service in (world.service, weekly)}
     planned_at, steps = world.now, 0
-    while world.now < START + TWO_YEARS:
-        [earliest, *_] = await world.servers[0][1].queue.due_schedules(world.now + TWO_YEARS, 1)
+    while world.now < START + DAYS * DAY:
+        [earliest, *_] = await world.servers[0][1].queue.due_schedules(world.now + DAYS * DAY, 1)
         world.now = max(world.now, earliest.planned.due_at) + chance.choice((0.0, 0.5, 30.0, 299.0))
         steps += 1
         if steps % 10 == 0:
@@ -168,7 +172,7 @@ async def test_three_servers_start_every_occurrence_of_two_years_once(world: Wor
         assert (schedule.missed, schedule.skipped) == (0, 0), name
         assert all(0 <= job.run.created_at - (job.scheduled_for or 0) - schedule.planned.rule.jitter_s < 600 for job in jobs)
     print("\nscheduled crawls:", {name: len(await crawls(rules[name][0], channels[name])) for name in rules}, "passes:", steps)
-    assert steps > 220
+    assert steps > 0.3 * DAYS
 
 
 async def active_runs(world: World) -> list[Run]:
