@@ -233,9 +233,9 @@ class App:
             pause_s=worker_context.config.pause_s,
         )
         async with (
-            _in_background("maintenance", partial(Maintenance(worker_context, self.blobs).forever, stop)),
-            _in_background("notifications", partial(self._wake_on_signals, scheduler)),
-            _in_background("retention", partial(self._delete_expired, stop)),
+            in_background("maintenance", partial(Maintenance(worker_context, self.blobs).forever, stop)),
+            in_background("notifications", partial(self._wake_on_signals, scheduler)),
+            in_background("retention", partial(self._delete_expired, stop)),
         ):
             while not stop.is_set():
                 try:
@@ -249,13 +249,13 @@ class App:
     async def run_background_work(self, stop: asyncio.Event) -> None:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
         async with (
-            _in_background("index updates", partial(self._update_index, stop)),
-            _in_background("schedules", partial(self._run_schedules, stop)),
-            _in_background("audits", partial(self._audit_runs, stop)),
-            _in_background("webhooks", partial(self._send_webhooks, stop)),
+            in_background("index updates", partial(self._update_index, stop)),
+            in_background("schedules", partial(self._run_schedules, stop)),
+            in_background("audits", partial(self._audit_runs, stop)),
+            in_background("webhooks", partial(self._send_webhooks, stop)),
         ):
             if self.is_shared:
-                async with _in_background("retention", partial(self._delete_expired, stop)):
+                async with in_background("retention", partial(self._delete_expired, stop)):
                     await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
             else:
                 await self.work(stop)
@@ -306,7 +306,7 @@ class App:
         )
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
-        async with _in_background("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop)):
+        async with in_background("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop)):
             while run.state in ACTIVE:
                 if stop.is_set():
                     raise Interrupted("stopped")
@@ -529,23 +529,34 @@ class LazySearch:
 
     async def keep_current(self, stop: asyncio.Event) -> None:
         """Index and embed what changes for any tenant until stopped. Words never wait for vectors, which take much longer."""
-        words = self._keep_updating(lambda service: service.update_words(stop), stop)
         vectors = self._keep_updating(lambda service: service.update_vectors(stop), stop)
-        await asyncio.gather(words, vectors)
+        await asyncio.gather(self.keep_words_current(stop), vectors)
+
+    async def keep_words_current(self, stop: asyncio.Event) -> None:
+        """Index what changes for any tenant until stopped, without embeddings."""
+        await self._keep_updating(lambda service: service.update_words(stop), stop)
+
+    async def update_words(self, stop: asyncio.Event) -> None:
+        """Index once what has changed for any tenant, without embeddings."""
+        await self._update(lambda service: service.update_words(stop))
 
     async def _keep_updating(self, update: Callable[[SearchService], Awaitable[None]], stop: asyncio.Event) -> None:
-        """Update every tenant again and again. Errors are logged and retried."""
+        """Update every tenant again and again."""
         while not stop.is_set():
-            try:
-                for tenant in await self._queue.tenants():
-                    await update(self.service(tenant.id))
-            except StorageError as problem:
-                _LOG.warning("storage unavailable, indexing retries: %s", problem)
-            except Exception:  # noqa: BLE001 the index is derived data: an error in it must not end the crawls of this process
-                _LOG.exception("indexing failed")
+            await self._update(update)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_INDEX_INTERVAL_S):
                     await stop.wait()
+
+    async def _update(self, update: Callable[[SearchService], Awaitable[None]]) -> None:
+        """Update every tenant. Errors are logged: the index is derived data, so an error in it must not end a crawl."""
+        try:
+            for tenant in await self._queue.tenants():
+                await update(self.service(tenant.id))
+        except StorageError as problem:
+            _LOG.warning("storage unavailable, indexing retries: %s", problem)
+        except Exception:  # noqa: BLE001 see above
+            _LOG.exception("indexing failed")
 
     async def close(self) -> None:
         """Release the embedding model and the connection to a vector store."""
@@ -606,7 +617,7 @@ async def keep_running(name: str, work: Callable[[], Coroutine[None, None, None]
 
 
 @asynccontextmanager
-async def _in_background(name: str, work: Callable[[], Coroutine[None, None, None]]) -> AsyncIterator[None]:
+async def in_background(name: str, work: Callable[[], Coroutine[None, None, None]]) -> AsyncIterator[None]:
     """Keep background work running while the body runs; cancel it at the end."""
     task = asyncio.create_task(keep_running(name, work), name=name)
     try:

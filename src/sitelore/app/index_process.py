@@ -1,8 +1,8 @@
-"""A process that indexes pages while another one crawls: `python -m sitelore.app.index_process --data DIR`.
+"""A process that indexes pages while others crawl: `python -m sitelore.app.index_process --data DIR`.
 
-`crawl` starts it beside itself, so that chunking takes no time of the crawl's event loop. It runs at a low priority,
-commits after every batch, and ends when its standard input is closed: after the last page was indexed, or, once its parent has
-died, after the present batch.
+`crawl` starts one for itself, and of all workers of a deployment one does, so that chunking takes no time of a crawl's event
+loop. It runs at a low priority, commits after every batch, and ends when its standard input is closed: after the last page was
+indexed, or, once its parent has died, after the present batch. Pages that it could not index wait for the next index update.
 """
 
 from __future__ import annotations
@@ -10,29 +10,37 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from sitelore.app.logs import log_as_json
 from sitelore.extras import missing_libraries
 
+if TYPE_CHECKING:
+    from sitelore.ports import RunQueue
+
+_LOG = logging.getLogger(__name__)
+
 _START_AFTER_S = 3.0
-_INTERVAL_S = 1.0
+_RESTART_AFTER_S = 10.0
 _NICENESS = 10
 _FINISH = b"finish\n"
 _GRACE_S = 5.0
+_LEADER = "index process"
 
 
 @asynccontextmanager
-async def indexing_beside(data: Path, *, enabled: bool = True) -> AsyncIterator[None]:
+async def index_while_crawling(data: Path, *, enabled: bool = True) -> AsyncIterator[None]:
     """Index pages in another process while the body runs, and wait until it has indexed all of them. No-op unless `enabled`.
 
     The process starts after a few seconds: a search indexes the pages of a shorter crawl itself, in less time than a process
-    takes to start. When the body is cancelled or fails, the process ends after its present batch; the next index update
-    continues.
+    takes to start. When the body is cancelled or fails, the process ends after its present batch.
     """
     if not enabled or missing_libraries("search"):
         yield
@@ -40,18 +48,43 @@ async def indexing_beside(data: Path, *, enabled: bool = True) -> AsyncIterator[
     starting = asyncio.create_task(_start_later(data))
     try:
         yield
-        if starting.done():
-            await _finish(starting.result())
+        if starting.done() and (process := starting.result()) is not None:
+            await _finish(process)
     finally:
         starting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await _end(await starting)
+            if (process := await starting) is not None:
+                await _end(process)
 
 
-async def _start_later(data: Path) -> asyncio.subprocess.Process:
+async def index_as_leader(queue: RunQueue) -> None:
+    """Keep an index process running for a deployment on servers, while no other worker does. Until it is cancelled."""
+    wait_s = _START_AFTER_S
+    while True:
+        await asyncio.sleep(wait_s)
+        async with queue.leader_lock(_LEADER, for_long=True) as is_ours:
+            if is_ours and (process := await _start(Path(), "--log-as-json")) is not None:
+                try:
+                    await process.wait()
+                finally:
+                    await _end(process)
+        wait_s = _RESTART_AFTER_S
+
+
+async def _start_later(data: Path) -> asyncio.subprocess.Process | None:
     await asyncio.sleep(_START_AFTER_S)
-    command = (sys.executable, "-m", "sitelore.app.index_process", "--data", str(data))
-    return await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL)
+    return await _start(data)
+
+
+async def _start(data: Path, *options: str) -> asyncio.subprocess.Process | None:
+    """The started process; None where the system cannot start one, for lack of memory or processes."""
+    command = (sys.executable, "-m", "sitelore.app.index_process", "--data", str(data), *options)
+    pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    try:
+        return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=null)
+    except OSError as problem:
+        _LOG.warning("pages are not indexed while they are crawled, the index process does not start: %s", problem.strerror)
+        return None
 
 
 async def _finish(process: asyncio.subprocess.Process) -> None:
@@ -86,14 +119,9 @@ async def _index(data: Path) -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     reading = asyncio.create_task(_read_command(lines, stop))
     async with build_app(data, writing=False) as app:
-        service = app.search_service
-        while not stop.is_set():
-            await service.update_words(stop)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_INTERVAL_S):
-                    await stop.wait()
+        await app.search.keep_words_current(stop)
         if await reading:
-            await service.update_words(asyncio.Event())
+            await app.search.update_words(asyncio.Event())
 
 
 async def _read_command(lines: asyncio.StreamReader, stop: asyncio.Event) -> bool:
@@ -106,9 +134,13 @@ async def _read_command(lines: asyncio.StreamReader, stop: asyncio.Event) -> boo
 def main() -> None:
     """Run the process until its standard input ends."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True, help="not read where the environment names servers")
+    parser.add_argument("--log-as-json", action="store_true")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the crawl, which then closes our input
+    if arguments.log_as_json:
+        log_as_json(logging.INFO)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # signals are for the parent, which then closes our input
     with contextlib.suppress(OSError):
         os.nice(_NICENESS)
     asyncio.run(_index(arguments.data))

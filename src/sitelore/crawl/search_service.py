@@ -1,7 +1,7 @@
 """The search service: search, stored pages, and an index that is kept current.
 
-`crawl` indexes in a process beside itself (`app/index_process.py`), a server in the background (`app.LazySearch`); a query
-indexes the few pages that still wait. Embeddings are made when there is time; until then search uses keywords only.
+`crawl` and workers index in a process of their own (`app/index_process.py`), a server in the background (`app.LazySearch`); a
+query indexes the few pages that still wait. Embeddings are made when there is time; until then search uses keywords only.
 """
 
 from __future__ import annotations

@@ -551,13 +551,13 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
 
     from sitelore.app.access import check_access
     from sitelore.app.explain import unmatched_includes
-    from sitelore.app.index_process import indexing_beside
+    from sitelore.app.index_process import index_while_crawling
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
     from sitelore.export.formats import recorded_formats
     from sitelore.model.rendering import RenderReason
 
-    async with build_app(output.data, writing=True) as plain_app, indexing_beside(output.data, enabled=output.index):
+    async with build_app(output.data, writing=True) as plain_app, index_while_crawling(output.data, enabled=output.index):
         app = plain_app.with_access(access)
         check_access(app.access)
         enable_garbage_collection()

@@ -157,8 +157,11 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
     import asyncio
     import contextlib
     import signal
+    from functools import partial
 
+    from sitelore.app.app import in_background
     from sitelore.app.checks import wait_for_services
+    from sitelore.app.index_process import index_as_leader
     from sitelore.app.wiring import scaled
     from sitelore.serve.server import metrics_server
 
@@ -174,7 +177,7 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
     metrics = contextlib.nullcontext() if listening is None else metrics_server(listening)
     if not await wait_for_services(settings, stop):
         return
-    async with scaled(settings) as app, metrics:
+    async with scaled(settings) as app, metrics, in_background("index process", partial(index_as_leader, app.queue)):
         enable_garbage_collection()
         _LOG.info("working", extra={} if listening is None else {"metrics_port": listening.getsockname()[1]})
         await app.work(stop)
