@@ -43,6 +43,11 @@ def check_cron(cron: str) -> None:
         raise UsageError(f"the cron line {cron!r} never fires") from None
 
 
+def describe_cron(cron: str) -> str:
+    """A valid cron line in words: `At 03:30 on Monday`."""
+    return CronSim(cron, datetime(2024, 1, 1, tzinfo=UTC)).explain()
+
+
 def check_time_zone(name: str) -> None:
     """Raise `UsageError` unless this is the name of a time zone."""
     if name not in _time_zones():
