@@ -58,7 +58,9 @@ BODIES: dict[str, Any] = {
     "POST /tenant/v1/channels": {"url": "https://more.invalid/"},
     "POST /tenant/v1/webhooks": {"url": "https://more.invalid/"},
 }
-OF_A_PAGE = ("page", "source", "screenshot", "links", "explain")
+OF_A_PAGE = (
+    "page", "source", "screenshot", "links", "explain", "versions", "diff", "chunks", "neighbours", "aliases",
+)  # fmt: skip
 QUERIES = {
     "GET /search": "?q=boats",
     **{f"GET /crawl-runs/{{run_id}}/{part}": "?url=https://red.invalid/" for part in OF_A_PAGE},

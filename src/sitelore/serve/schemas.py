@@ -369,6 +369,8 @@ class RuleView(msgspec.Struct, frozen=True):
     explanation: str
     fix: str
     is_on: bool
+    has_records: bool
+    """False: crawls do not store what the rule needs, so it finds nothing."""
     thresholds: dict[str, float]
     open: int
 
@@ -424,6 +426,15 @@ class InsightsView(msgspec.Struct, frozen=True):
 
     run: str
     insights: dict[str, Any]
+
+
+class FixView(msgspec.Struct, frozen=True):
+    """A proposal that mends a finding in the HTML of its page, or the reason why there is none."""
+
+    before: str
+    """The lines of the HTML that change."""
+    after: str
+    reason: str
 
 
 class AuditOptions(msgspec.Struct, frozen=True):

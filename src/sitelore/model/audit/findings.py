@@ -132,6 +132,8 @@ class FindingListing:
     rules: frozenset[str] = frozenset()
     url: str = ""
     """Only findings of URLs that start with this."""
+    page: str = ""
+    """Only findings of exactly this URL."""
     opened_run: str = ""
     """Only findings that this run opened."""
     limit: int = 100

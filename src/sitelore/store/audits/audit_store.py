@@ -10,6 +10,7 @@ from sitelore.store.engine import Repository, read, read_long, write
 class SqlAuditStore(Repository):
     """Findings and audits of one tenant in SQLite or Postgres, on the engine of the ledger."""
 
+    request = write(audit_runs.request_audit)
     claim = write(audit_runs.claim_audit)
     skip = write(audit_runs.skip_audit)
     report = write(audit_runs.report_audit)

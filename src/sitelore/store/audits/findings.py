@@ -100,6 +100,8 @@ def list_findings(
             condition &= column.in_(sorted(names))
     if listing.url:
         condition &= _c.url.startswith(listing.url, autoescape=True)
+    if listing.page:
+        condition &= _c.url == listing.page
     if listing.opened_run:
         condition &= _c.opened_run == listing.opened_run
     total = conn.scalar(sa.select(sa.func.count()).select_from(findings).where(condition)) or 0
