@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
         FindingListing,
         FindingRecord,
         Ignore,
+        RuleFindings,
     )
     from sitelore.model.search import (
         ChunkRecord,
@@ -723,6 +724,10 @@ class AuditStore(Protocol):
 
     async def list_findings(self, site: SiteId, listing: FindingListing) -> tuple[list[FindingRecord], int]:
         """A page of the findings of a site, the worst first, and how many match."""
+        ...
+
+    async def findings_by_rule(self, site: SiteId, listing: FindingListing, run: str) -> list[RuleFindings]:
+        """The findings of a list by rule, the worst first. `run`: the one whose new findings are counted."""
         ...
 
     async def ignores(self, site: SiteId) -> list[Ignore]:

@@ -153,6 +153,19 @@ def test_insights_are_those_of_the_latest_audit_or_of_a_run(audited: Audited) ->
     assert (first["run"], first["insights"]["movement"]) == (audited.runs[0], None)
 
 
+def test_issues_count_the_findings_of_each_rule(audited: Audited) -> None:
+    listed = audited.findings()
+    issues = {each["rule"]: each for each in audited.get("/issues")["issues"]}
+    assert issues.keys() == {each["rule"] for each in listed}
+    for rule, issue in issues.items():
+        own = [each for each in listed if each["rule"] == rule]
+        assert (issue["findings"], issue["pages"]) == (len(own), len({each["url"] for each in own}))
+        assert issue["new"] == sum(each["opened_run"] == audited.runs[1] for each in own)
+    assert {each["rule"] for each in audited.get("/issues?new=true")["issues"]} == {
+        each["rule"] for each in audited.findings("&new=true")
+    }
+
+
 def test_findings_are_exported_as_they_are_filtered(audited: Audited) -> None:
     def exported(query: str) -> ApiResponse:
         answer = audited.api.call("GET", f"/sites/{audited.site}/findings/export?{query}")

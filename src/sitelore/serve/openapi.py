@@ -72,7 +72,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem, *channel_schemas.ANSWERS,
     *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
-    schemas.FixView, *page_views.ANSWERS, *run_views.ANSWERS,
+    schemas.FixView, schemas.IssueList, *page_views.ANSWERS, *run_views.ANSWERS,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

@@ -359,6 +359,25 @@ class FindingList(msgspec.Struct, frozen=True):
     pagination: Pagination
 
 
+class IssueView(msgspec.Struct, frozen=True):
+    """How many findings of a site one rule has."""
+
+    rule: str
+    severity: Severity
+    """That of the worst one."""
+    findings: int
+    pages: int
+    new: int
+    """Those that the latest audit opened."""
+    regressed: int
+
+
+class IssueList(msgspec.Struct, frozen=True):
+    """The findings of a site by rule, the worst first."""
+
+    issues: list[IssueView]
+
+
 class RuleView(msgspec.Struct, frozen=True):
     """An audit rule as it is set for a site."""
 

@@ -140,6 +140,20 @@ class FindingListing:
     offset: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RuleFindings:
+    """How many findings of a list one rule has."""
+
+    rule: str
+    severity: Severity
+    """That of the worst one."""
+    findings: int
+    pages: int
+    new: int
+    """Those that the latest audit opened."""
+    regressed: int
+
+
 class AuditState(StrEnum):
     """Where the audit of a run is."""
 

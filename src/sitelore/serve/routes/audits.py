@@ -43,6 +43,8 @@ from sitelore.serve.schemas import (
     FixView,
     IgnoreView,
     InsightsView,
+    IssueList,
+    IssueView,
     RuleList,
     RuleView,
     ScoreView,
@@ -115,6 +117,26 @@ class Options(BaseModel):
         list[Annotated[str, Field(max_length=200)]],
         Field(max_length=_MAX_OPTIONS, description="Paths such as `/archive/*`."),
     ] = Field(default_factory=list)
+
+
+@router.get(
+    "/sites/{site}/issues",
+    response_class=Response,
+    summary="Findings by rule",
+    responses=answers(IssueList, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+)
+async def list_issues(
+    site: SiteName, service: Service, _caller: Reader, status: Statuses = None, new: OnlyNew = False
+) -> Response:
+    """How many findings each rule has, on how many pages, and how many of them are new or came back; the worst first."""
+    site_id = await _site(site, service)
+    latest = await _latest(site_id, service)
+    run = latest.run if latest is not None else ""
+    if new and not run:
+        return _json(IssueList([]))
+    listing = replace(_listing(status, None, None, "", ""), opened_run=run if new else "")
+    issues = await service.context.audits.findings_by_rule(site_id, listing, run)
+    return _json(IssueList([IssueView(i.rule, i.severity, i.findings, i.pages, i.new, i.regressed) for i in issues]))
 
 
 _EXPORT_ANSWERS: Responses = {
