@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -57,6 +57,8 @@ class AppContext:
     """Builds the webhook service on first use."""
     open_media: Callable[[TenantId], MediaService]
     """Gives the media of a tenant."""
+    closed_hosts: Callable[[], Awaitable[Collection[str]]] | None = None
+    """Hosts that take no request now. None where workers are other processes, which alone know."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
     demo_site: Callable[[], str] | None = None
@@ -90,7 +92,8 @@ def context_of(app: App) -> AppContext:
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
-        app.delete_tenant, app.webhooks.service, app.media_service, app.redaction,
+        app.delete_tenant, app.webhooks.service, app.media_service,
+        None if app.is_shared else app.gate.closed_hosts, app.redaction,
     )  # fmt: skip
 
 

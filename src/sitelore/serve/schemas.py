@@ -359,6 +359,25 @@ class FindingList(msgspec.Struct, frozen=True):
     pagination: Pagination
 
 
+class IssueView(msgspec.Struct, frozen=True):
+    """How many findings of a site one rule has."""
+
+    rule: str
+    severity: Severity
+    """That of the worst one."""
+    findings: int
+    pages: int
+    new: int
+    """Those that the latest audit opened."""
+    regressed: int
+
+
+class IssueList(msgspec.Struct, frozen=True):
+    """The findings of a site by rule, the worst first."""
+
+    issues: list[IssueView]
+
+
 class RuleView(msgspec.Struct, frozen=True):
     """An audit rule as it is set for a site."""
 
@@ -369,6 +388,8 @@ class RuleView(msgspec.Struct, frozen=True):
     explanation: str
     fix: str
     is_on: bool
+    has_records: bool
+    """False: crawls do not store what the rule needs, so it finds nothing."""
     thresholds: dict[str, float]
     open: int
 
@@ -424,6 +445,15 @@ class InsightsView(msgspec.Struct, frozen=True):
 
     run: str
     insights: dict[str, Any]
+
+
+class FixView(msgspec.Struct, frozen=True):
+    """A proposal that mends a finding in the HTML of its page, or the reason why there is none."""
+
+    before: str
+    """The lines of the HTML that change."""
+    after: str
+    reason: str
 
 
 class AuditOptions(msgspec.Struct, frozen=True):
