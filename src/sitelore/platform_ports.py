@@ -72,7 +72,7 @@ class Channels(Protocol):
         ...
 
     async def change_channel(self, channel: str, title: str, url: str, settings: ChannelSettings, now: float) -> Channel | None:
-        """Replace title, address and settings; None when there is no such channel."""
+        """Replace title, address and settings; None when the channel does not exist."""
         ...
 
     async def delete_channel(self, channel: str, now: float) -> bool:
@@ -84,15 +84,15 @@ class Channels(Protocol):
         ...
 
     async def set_secret(self, channel: str, secret: str, now: float) -> bool:
-        """Replace the secret. False when there is no such channel."""
+        """Replace the secret. False when the channel does not exist."""
         ...
 
     async def crawl_settings(self) -> TenantCrawlSettings | None:
-        """The crawl settings of the tenant; None when there is no such tenant."""
+        """The crawl settings of the tenant; None when the tenant does not exist."""
         ...
 
     async def change_crawl_settings(self, settings: TenantCrawlSettings, plans: Mapping[str, Planned | None]) -> bool:
-        """Replace the crawl settings, and the schedules of these channels. False when there is no such tenant."""
+        """Replace the crawl settings, and the schedules of these channels. False when the tenant does not exist."""
         ...
 
     async def usage(self) -> TenantUsage:
@@ -100,7 +100,7 @@ class Channels(Protocol):
         ...
 
     async def start_crawl(self, channel: str, crawl: NewCrawl, now: float) -> StartedCrawl | None:
-        """Create the run of a crawl, unless one of the channel is active. None when there is no such channel."""
+        """Create the run of a crawl, unless one of the channel is active. None when the channel does not exist."""
         ...
 
     async def jobs(
@@ -110,7 +110,7 @@ class Channels(Protocol):
         ...
 
     async def job(self, run: RunId) -> CrawlJob | None:
-        """The crawl of this run; None when the run is no crawl of a channel."""
+        """The crawl of this run; None when the run does not belong to a channel."""
         ...
 
     async def followed_up(self, run: RunId) -> None:
@@ -281,7 +281,7 @@ class AccountDirectory(Protocol):
         ...
 
     async def suspend(self, tenant: TenantId, since: float | None) -> Tenant | None:
-        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when there is no such tenant."""
+        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when the tenant does not exist."""
         ...
 
 

@@ -447,7 +447,7 @@ class Ledger(Protocol):
         ...
 
     async def delete_run(self, run: RunId) -> bool:
-        """Delete a run and its rows; the pages of its site stay. False when there is no such run or it has not ended."""
+        """Delete a run and its rows; the pages of its site stay. False when the run does not exist or has not ended."""
         ...
 
     async def delete_site(self, site: SiteId) -> bool:

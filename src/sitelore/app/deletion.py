@@ -1,4 +1,4 @@
-"""Deletes runs, sites and tenants with their blobs, beside running crawls, and applies the retention period.
+"""Deletes runs, sites and tenants with their blobs, while crawls run, and applies the retention period.
 
 Rows are deleted by `store/runs/deletion.py`, blobs by mark and sweep: `sweep_blobs` lists the blobs that were last put before a
 point in time, reads all references to blobs in the database, and deletes what has none. Why nothing that is needed is deleted:

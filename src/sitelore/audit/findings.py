@@ -60,7 +60,7 @@ def merge_findings(
 def urls_read(site: Site, previous: Iterable[FindingRecord]) -> tuple[set[str], set[str]]:
     """The URLs whose findings may end, and those that did not change: `pages_read` and `pages_unchanged`.
 
-    After a complete run, a URL that the run does not know any more is no longer part of the site, so its findings end too.
+    After a complete run, a URL that the run does not know any more has left the site, so its findings end too.
     """
     read = {str(page.url) for page in site.pages.values() if was_read(page)} | urls_left(site, previous)
     return read, {str(page.url) for page in site.pages.values() if was_unchanged(page)}
@@ -109,7 +109,7 @@ def _is_resolved(
 
 
 def _is_about_site(rule: Rule) -> bool:
-    """Whether findings of a rule may name a URL that is no page: robots.txt, a sitemap, an image."""
+    """Whether findings of a rule may name a URL of another kind than pages: robots.txt, a sitemap, an image."""
     return bool(rule.needs & {Needs.ROBOTS, Needs.SITEMAP, Needs.MEDIA, Needs.INDEX})
 
 

@@ -29,7 +29,7 @@ Read = Callable[[Response], Awaitable[Reading]]
 
 @dataclass(frozen=True, slots=True)
 class _Probe:
-    """What a site serves for a path that cannot exist. The default stands for a probe without a usable answer."""
+    """What a site serves for a path that cannot exist. The default is that of a probe without a usable answer."""
 
     fingerprint: tuple[int, ...] = ()
     """The fingerprint of the page that the site serves with a success status."""

@@ -168,7 +168,7 @@ def _rewrite(markdown: str, links: LinkStyle, name: str, files: dict[str, str]) 
 
 
 async def _write_screenshot(key: BlobKey, name: str, blobs: Blobs, writer: _FileWriter) -> None:
-    """Write the screenshot of a page beside its Markdown file, if the store still has it."""
+    """Write the screenshot of a page next to its Markdown file, if the store still has it."""
     with suppress(KeyError):
         writer.write(name, await blobs.get(key))
 
@@ -239,7 +239,7 @@ def _make_folder(path: str) -> None:
 class _FileList:
     """The list of files that exports of this site, and crawls before their export, wrote into the folder.
 
-    The new list is written beside the old one, each name before its file, and replaces it at the end: wherever an export is
+    The new list is written next to the old one, each name before its file, and replaces it at the end: wherever an export is
     interrupted, every file is in one of the two. Names of early files follow a header of their own in the old list.
     """
 

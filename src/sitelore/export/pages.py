@@ -176,7 +176,7 @@ async def document_of(row: UrlRow, blobs: Blobs) -> dict[str, Any]:
 
 
 async def aliases_of(rows: AsyncIterator[UrlRow]) -> dict[Url, list[str]]:
-    """The other URLs of each page. Kept in memory: they are small beside the texts of the pages."""
+    """The other URLs of each page. Kept in memory: they are small compared with the texts of the pages."""
     aliases: dict[Url, list[str]] = {}
     async for row in rows:
         if row.state is UrlState.ALIAS and row.final_url is not None and row.final_url != row.url:

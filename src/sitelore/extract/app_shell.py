@@ -1,6 +1,6 @@
 """Estimates whether a page is an app shell: whether scripts in a browser make its text.
 
-A page with text is no shell, whatever framework made it, and is not examined. Where almost no text was extracted, the source
+A page with text is not a shell, whatever framework made it, and is not examined. Where almost no text was extracted, the source
 is parsed again, for empty mount points, "loading" texts and requests to enable JavaScript, unfilled templates, and scripts
 of the page's own that could fill them in. Evidence is collected as sentences, each with a weight (`Shell.weight`).
 """

@@ -259,7 +259,7 @@ def _read_head(tree: dom.Tree, page: PageElements) -> _Head:
 
 
 def _has_body_title(tree: dom.Tree, titles: list[dom.Element]) -> bool:
-    """Whether a `title` stands in the body; those of drawings belong there."""
+    """Whether a `title` is in the body; those of drawings belong there."""
     others = islice((title for title in tree.select("title") if title not in titles), MAX_READ)
     return any(title.closest("svg") is None for title in others)
 
@@ -402,7 +402,7 @@ def _id_references(tree: dom.Tree, ids: _Ids) -> tuple[IdReference, ...]:
 
 
 def _links(elements: list[dom.Element], page: Url, resolver: PageResolver, ids: _Ids) -> tuple[LinkFact, ...]:
-    """The links that the document does not fully describe (`LinkFact`). An `a` without `href` is no link."""
+    """The links that the document does not fully describe (`LinkFact`). An `a` without `href` is not a link."""
     linking = [each for each in elements if each.attr("href") is not None][:MAX_LINKS]
     hrefs = [each.attr("href") or "" for each in linking]
     facts: dict[LinkFact, None] = {}

@@ -252,7 +252,7 @@ def new_text(data: str) -> Text:
 
 
 def new_markdown(markdown: str, *children: AnyNode) -> Element:
-    """A new element that stands for finished Markdown, which is written unescaped; its children are its plain text."""
+    """A new element that represents finished Markdown, which is written unescaped; its children are its plain text."""
     return turbohtml.Element(MARKDOWN_TAG, {"md": markdown}, children)
 
 

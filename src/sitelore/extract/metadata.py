@@ -69,7 +69,7 @@ Meta: TypeAlias = tuple[str, str, str, dom.Element]
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Headings as (level, text), landmarks as (role, label), and the dates beside the first heading."""
+    """Headings as (level, text), landmarks as (role, label), and the dates next to the first heading."""
 
     headings: tuple[tuple[int, str], ...] = ()
     landmarks: tuple[tuple[str, str], ...] = ()
@@ -176,7 +176,7 @@ def read_head(tree: dom.Tree) -> list[Meta]:
 
 
 def read_outline(tree: dom.Tree, annotated: list[dom.Element]) -> Outline:
-    """Read headings, landmarks and the dates beside the first heading. `annotated` is what `ANNOTATED` selects."""
+    """Read headings, landmarks and the dates next to the first heading. `annotated` is what `ANNOTATED` selects."""
     # Selecting by tag or by one attribute is indexed: several such queries cost half of one that asks for everything.
     headings_and_times: list[dom.Element] = []
     landmarks: list[dom.Element] = []
@@ -283,7 +283,7 @@ def _read_landmarks(elements: list[dom.Element]) -> tuple[tuple[str, str], ...]:
 
 
 def _role(element: dom.Element, *, is_named: bool) -> str:
-    """The landmark role of an element: its own, or that of its tag; empty where it is no landmark."""
+    """The landmark role of an element: its own, or that of its tag; empty where it has none."""
     if role := (element.attr("role") or "").strip().lower():
         return role if role in _ROLES else ""
     tag = element.tag
@@ -703,7 +703,7 @@ _IN_PATH = re.compile(r"/((?:19|20)\d\d)([/-])(0[1-9]|1[0-2])(?:\2(0[1-9]|[12]\d
 
 
 def iso_date(text: str) -> str:
-    """A date in ISO 8601; empty when the text is no date, or an ambiguous one."""
+    """A date in ISO 8601; empty when the text is not a date, or an ambiguous one."""
     text = " ".join(text.split())
     return _parse(text) if 4 < len(text) <= _MAX_CHARS else ""  # short texts alone are parsed and cached
 

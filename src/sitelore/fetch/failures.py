@@ -61,7 +61,7 @@ def os_error_message(number: int | None, default: str) -> str:
 
 
 def explain_net_error(name: str) -> FailureInfo:
-    """The failure that a Chromium error name (`net::ERR_…`) stands for."""
+    """The failure that a Chromium error name (`net::ERR_…`) means."""
     for prefix, info in _NET_ERRORS:
         if name.startswith(prefix):
             return info

@@ -226,7 +226,7 @@ class PairScorer:
         return PAIR_WEIGHT * float((idfs * saturate(frequencies, np.full(len(frequencies), norm))).sum())
 
     def upper_bounds(self, rows: Rows, statistics: CorpusStatistics) -> Floats:
-        """The highest bonus that each of these chunks can have: a pair is no more frequent than its rarer word."""
+        """The highest bonus that each of these chunks can have: a pair is at most as frequent as its rarer word."""
         names = {name for pair in self._pair_idf for name in pair}
         counts = {name: _counts_in(self._by_name[name], rows) for name in names}
         norms = statistics.norms[rows]

@@ -148,7 +148,7 @@ def query_terms(text: str, langs: Iterable[str] = ()) -> list[QueryTerm]:
 
 
 def is_stop_word(word: str, languages: Iterable[str]) -> bool:
-    """Whether a word is a stop word of one of these languages; an empty one stands for the main language."""
+    """Whether a word is a stop word of one of these languages; an empty one means the main language."""
     folded = word.casefold()
     return any(folded in STOP_WORDS.get(language or MAIN_LANGUAGE, ()) for language in languages)
 

@@ -63,7 +63,7 @@ def extension_of(url: Url) -> str:
 
 
 def format_of(body: bytes, content_type: str, extension: str) -> FileFormat | None:
-    """The format of a file; None when it is no media file that is kept."""
+    """The format of a file; None when files of its kind are not kept."""
     for magic, file_format in _MAGIC:
         if body.startswith(magic):
             return file_format

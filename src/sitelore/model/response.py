@@ -184,7 +184,7 @@ Fetched = Response | FetchFailure
 
 @dataclass(frozen=True, slots=True)
 class StoredHead:
-    """The head of a response as the ledger stores it, and the address that sent it. Its status code is stored beside it."""
+    """The head of a response as the ledger stores it, and the address that sent it. Its status code is stored separately."""
 
     version: str = ""
     reason: str = ""

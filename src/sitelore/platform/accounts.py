@@ -167,7 +167,7 @@ class AccountService:
 
 
 def check_email(email: str) -> None:
-    """Raise `UsageError` for what is no e-mail address."""
+    """Raise `UsageError` for what is not an e-mail address."""
     if not _EMAIL.fullmatch(email) or not email.isprintable():
         raise UsageError("not an e-mail address")
 
@@ -192,7 +192,7 @@ async def check_chain(records: AsyncIterator[AuditRecord]) -> AuditCheck:
 
 
 def _check(change: AccountChange) -> bool:
-    """Raise a conflict; False when there is no such user."""
+    """Raise a conflict; False when the user does not exist."""
     if change is AccountChange.EMAIL_TAKEN:
         raise Conflict("another user has this e-mail address")
     if change is AccountChange.LAST_OWNER:

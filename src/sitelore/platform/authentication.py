@@ -29,7 +29,7 @@ _NO_HASH = bytes(32)
 
 
 class Authenticator:
-    """Finds the caller that a token stands for."""
+    """Finds the caller that a token belongs to."""
 
     def __init__(
         self,

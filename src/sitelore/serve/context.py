@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AppContext:
-    """The application's parts that routes use, and the background work that runs beside the server.
+    """The application's parts that routes use, and the background work of the server.
 
     Ledger, blobs, channels and search are those of one tenant; `for_tenant` gives those of another.
     """
@@ -140,7 +140,7 @@ def api_settings(operator: OperatorSettings) -> ApiSettings:
 
 
 class AccessControl:
-    """What the security middleware decides by: who a token stands for, and how many requests it may send."""
+    """What the security middleware decides by: whose token it is, and how many requests it may send."""
 
     def __init__(self, context: AppContext, settings: ApiSettings) -> None:
         self._context = context

@@ -45,7 +45,7 @@ class _Asset:
 
 
 def routes(folder: Path = FOLDER) -> list[Route]:
-    """The routes of the dashboard. Every path below `/ui/` that is no file is a screen of the application."""
+    """The routes of the dashboard. Every path below `/ui/` that is not a file is a screen of the application."""
 
     @cache
     def assets() -> dict[str, _Asset]:

@@ -139,7 +139,7 @@ class SecurityMiddleware:
             raise ApiProblem(problems.CROSS_ORIGIN, "the Origin header names another site")
 
     async def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
-        """The caller that the token stands for. On a server without tokens, the operator: anyone on this machine."""
+        """The caller that the token belongs to. On a server without tokens, the operator: anyone on this machine."""
         address = (scope.get("client") or ("",))[0]
         if scope["path"] in OPEN_PATHS:
             return Caller(address=address)

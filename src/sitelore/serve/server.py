@@ -1,4 +1,4 @@
-"""Runs the ASGI application with uvicorn, background work beside it, and a graceful shutdown.
+"""Runs the ASGI application with uvicorn, background work, and a graceful shutdown.
 
 Connections are limited: how many are open, and how long a request head may take. The server shares its process, and so its
 limit of open files, with crawls, and anyone can open a connection without a token. At the limit, the connection that has

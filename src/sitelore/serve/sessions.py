@@ -1,8 +1,8 @@
 """Sessions of the dashboard: one-time logins, cookies, and protection against cross-site request forgery (CSRF).
 
 A browser cannot add a bearer token to the requests of `EventSource` or of a download link, and script must not keep one. So a
-browser that has signed in gets an http-only cookie, and `Sessions.authorize` replaces the cookie by the token that it stands
-for. Everything after that, scopes and revocation included, is what the token alone would get.
+browser that has signed in gets an http-only cookie, and `Sessions.authorize` replaces the cookie by the token it was
+issued for. Everything after that, scopes and revocation included, is what the token alone would get.
 
 Sessions are kept in memory: a restart of the server signs every browser out.
 """
@@ -43,7 +43,7 @@ class Session:
 
     id: str
     authorization: bytes
-    """The Authorization header that the cookie stands for; empty on a server without tokens."""
+    """The Authorization header that the cookie represents; empty on a server without tokens."""
     csrf: str
     """Must be in a header of every request that changes something."""
     opened_at: float
@@ -109,7 +109,7 @@ class Sessions:
         return session
 
     def authorize(self, scope: Scope, headers: Headers) -> Headers:
-        """The headers with the token that the session cookie stands for, if there is one and no token was sent.
+        """The headers with the token that the session cookie replaces, if there is one and no token was sent.
 
         Raises `ApiProblem` when a request that changes something does not come from our own page (CSRF).
         """

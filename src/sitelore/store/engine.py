@@ -277,7 +277,7 @@ class PostgresEngine:
             task.cancel()  # not awaited: closing a connection to a frozen server takes seconds
 
     async def _connect_once(self) -> None:
-        """Open and close a connection beside the pool. An error is a sign of life too: the work sees its own."""
+        """Open and close a connection outside the pool. An error is a sign of life too: the work sees its own."""
         import asyncpg  # noqa: PLC0415 - an embedded crawl does not need it
 
         address = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)

@@ -254,7 +254,7 @@ def redaction_statement(dialect_name: str) -> Statement:
 
 
 def add_statement(dialect_name: str, table: sa.Table, column: str) -> Statement:
-    """Insert a row whose only value beside its key is a number, or add the number to that of the stored row."""
+    """Insert a row whose only value besides its key is a number, or add the number to that of the stored row."""
     names = tuple(column.name for column in table.c)
     insert = insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names})
     total = table.c[column] + insert.excluded[column]

@@ -16,7 +16,7 @@ _CONTEXT_LINES = 3
 
 
 class NoFix(Exception):
-    """Why there is no proposal for a finding."""
+    """Why a finding has no proposal."""
 
 
 class SourceKind(StrEnum):

@@ -175,7 +175,7 @@ def _state_of(row: UrlRow) -> str:
 
 
 def show(console: Console, page: Page, inspection: Inspection | None, lines: int) -> None:
-    """Print the metadata, then the Markdown beside the cuts; one below the other in a narrow terminal."""
+    """Print the metadata, then Markdown and cuts side by side; one below the other in a narrow terminal."""
     from rich.table import Table
 
     console.print(_facts_table(page, inspection))

@@ -124,7 +124,7 @@ _ONE_DIRECTION = re.compile(_DIRECTION, re.IGNORECASE)
 _FIRST_DIRECTION = re.compile(rf"\W*{_DIRECTION}\s*:", re.IGNORECASE)
 """How a bar such as "Next: Modules, Up: Contents" begins."""
 _PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index)\W*", re.IGNORECASE)
-"""The whole text that stands for the picture of an arrow."""
+"""The whole text that means the picture of an arrow."""
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
 _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
@@ -240,7 +240,7 @@ def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
 
 
 def select_units(body: dom.Element, facts: PageFacts) -> PageSelection | None:
-    """Select the units of a page; None where there is no text, far too much of it, or next to nothing was selected."""
+    """Select the units of a page; None where the page has no text, far too much of it, or next to nothing was selected."""
     html = dom.serialised(body)
     if len(html) > _MAX_BYTES:
         return None

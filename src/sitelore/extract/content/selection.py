@@ -571,7 +571,7 @@ def _cuts(page: ScoredPage, kept: list[bool]) -> tuple[list[int], dict[int, set[
 def _staying(page: ScoredPage, kept: list[bool]) -> list[bool]:
     """Which elements stay: those with a kept block, and those without text that belong to kept ones.
 
-    An element without text (a figure) stays where most of the text around it does and a block beside it is kept.
+    An element without text (a figure) stays where most of the text around it does and a neighbouring block is kept.
     """
     elements, words = page.elements, page.blocks.words
     all_first, all_last, parents = elements.first, elements.last, elements.parent

@@ -4,7 +4,7 @@ Collapsible text is hidden text that opens within the page with a click (tabs, a
 content and stays. Hidden text that no click opens in this way (templates, dialogs, menus, notes for machines) is removed.
 
 `drop_unseen` goes by tags and attributes, `drop_hidden` by the page's own `style` elements. External style sheets are not
-fetched, and there is no cascade. Most elements that a rule hides are shown again by a script: tabs, answers, sections that
+fetched, and no cascade is computed. Most elements that a rule hides are shown again by a script: tabs, answers, sections that
 fade in. So `display: none` counts only when nothing else in the page mentions the class or id and the hidden text is short.
 Text that is moved off the screen, shrunk to nothing or painted in its background's colour is never shown again: it is always
 cut, except headings, which are there for screen readers. Elements are indexed by class and id once, and selectors are looked
@@ -173,7 +173,7 @@ def drop_unseen(tree: dom.Tree) -> None:
 def _without_dialogs(tree: dom.Tree, hidden: list[dom.Element]) -> list[dom.Element]:
     """Drop the dialogs and menus of a page where most text is hidden; what else of it stays hidden without them.
 
-    Not what holds the page's own content, whatever it is named, and not where little is shown beside it.
+    Not what holds the page's own content, and not where little else is shown.
     """
     body, looked_at = dom.body(tree), hidden[:_MAX_LOOKS]
     inside = set(looked_at)

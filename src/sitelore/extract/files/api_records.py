@@ -30,7 +30,7 @@ _MAX_CHARS = 8_000_000
 
 
 def records_as_html(source: str, response: Response, overrides: tuple[Overrides, ...]) -> FileContent:
-    """The records in an answer, as the API's declaration describes them. Raises `Unreadable` when it is no such answer."""
+    """The records in an answer, as the API's declaration describes them. Raises `Unreadable` for an answer of another shape."""
     try:
         data = json.loads(source)
     except (ValueError, RecursionError):

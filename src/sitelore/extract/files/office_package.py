@@ -103,7 +103,7 @@ class Package:
         return data
 
     def tree(self, name: str) -> ET.Element | None:
-        """A part as XML; None when there is no such part, or it is not well-formed."""
+        """A part as XML; None when the part does not exist, or it is not well-formed."""
         data = self.part(name)
         return parse_xml(data) if data else None
 

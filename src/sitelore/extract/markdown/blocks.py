@@ -764,7 +764,7 @@ def is_title(element: dom.Element) -> bool:
 
 
 def icon_label(cell: dom.Element) -> str:
-    """Return the label that an icon stands for, in the first cell of an AsciiDoc or DocBook admonition."""
+    """Return the label that an icon represents, in the first cell of an AsciiDoc or DocBook admonition."""
     if text := " ".join(cell.text.split()):
         return text
     for element in cell.iter_elements(("i", "img", "span")):

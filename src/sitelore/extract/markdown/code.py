@@ -67,7 +67,7 @@ _GUTTER_READS, _GUTTER_CHARS = 4, 10_000
 
 
 class Listings:
-    """Finds the listings of a page. Each method returns None when an element is no listing, or an empty one."""
+    """Finds the listings of a page. Each method returns None when an element is not a listing, or an empty one."""
 
     def __init__(self) -> None:
         self._crowded: dict[dom.Element, bool] = {}

@@ -286,7 +286,7 @@ def _join_clear(atoms: list[_Atom], escape: Callable[[str], str], *, is_tidy: bo
 
 
 def _is_clear(atoms: list[_Atom], at: int, step: int) -> bool:
-    """Whether a marker before (-1) or after (1) an atom stands between white space, or punctuation, and a letter."""
+    """Whether a marker before (-1) or after (1) an atom is between white space, or punctuation, and a letter."""
     inner, outer = (0, -1) if step < 0 else (-1, 0)
     inner_class, outer_class = _edge(atoms, at, inner), _edge(atoms, at + step, outer)
     if outer_class != _SPACE and (inner_class != _WORD or outer_class != _PUNCTUATION):

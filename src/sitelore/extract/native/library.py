@@ -1,4 +1,4 @@
-"""Loads the compiled library that is built from the C sources beside this file. `sitelore_native.h` documents its functions."""
+"""Loads the compiled library built from the C sources in this directory. `sitelore_native.h` documents its functions."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Each action has a name (`cart.add`), the selector of its element and a confidence.
 
-`data-action` is a declaration by the site's author: it gets full confidence, with parameters from the data attributes beside
+`data-action` is a declaration by the site's author: it gets full confidence, with parameters from the data attributes next to
 it. Everything else is a candidate with a low confidence, found by the label of a link or a button. Forms are read in `forms`.
 """
 
@@ -364,7 +364,7 @@ def _label(element: dom.Element) -> str:
 
 
 def _params(attributes: dict[str, str]) -> dict[str, Any]:
-    """The parameters of an action: its own, and the data attributes beside it."""
+    """The parameters of an action: its own, and the data attributes next to it."""
     data = {name[5:]: value for name, value in attributes.items() if name.startswith("data-") and not _NOT_PARAMS.match(name)}
     params = _without_tokens({name.removeprefix("action-param-").removeprefix("param-"): value for name, value in data.items()})
     for name in ("data-params", "data-action-param", "data-action-params"):

@@ -101,7 +101,7 @@ def read_brand(tree: dom.Tree, resolver: PageResolver, *, probed: dict[str, Any]
 
 
 def merge_brands(entered: Brand, detected: Brand) -> Brand:
-    """The brand to keep: entries of a person, with detected values only where there is no entry.
+    """The brand to keep: entries of a person, with detected values only where they entered nothing.
 
     Nothing is added if a person has entered a primary colour, or if neither a colour nor a font was detected.
     """

@@ -227,7 +227,7 @@ def rescue_images(tree: dom.Tree) -> None:
 
 
 def _image_before(spare: dom.Element) -> dom.Element | None:
-    """Return the image that a `noscript` stands in for: its neighbour on the left, or the last image inside that."""
+    """Return the image that a `noscript` replaces: its neighbour on the left, or the last image inside that."""
     element = dom.as_element(next((node for node in spare.previous_siblings if not dom.is_blank(node)), None))
     if element is None or element.tag == "img":
         return element

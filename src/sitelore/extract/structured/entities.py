@@ -213,7 +213,7 @@ def name_in(vocabulary: str, name: str) -> str:
 
 
 def expand_prefix(name: str, prefixes: dict[str, str]) -> str | None:
-    """The name that `prefix:name` stands for, None if the prefix is unknown."""
+    """The name that `prefix:name` means, None if the prefix is unknown."""
     prefix, _, rest = name.partition(":")
     if rest.startswith("//"):
         return short_name(name)

@@ -482,7 +482,7 @@ class _Context:
         return term.name if term is not None and term.name[:1] == "@" else ""
 
     def property_name(self, key: str, term: _Term | None) -> str:
-        """The name that a key stands for; empty if it is to be ignored."""
+        """The name that a key means; empty if it is to be ignored."""
         if term is not None:
             return term.name
         if not key or key[0] == "@":
@@ -490,7 +490,7 @@ class _Context:
         return self._expanded(key)
 
     def type_name(self, raw: str) -> str:
-        """The name that a type stands for."""
+        """The name that a type means."""
         term = self.terms.get(raw)
         if term is not None and term.name[:1] != "@":
             return term.name or raw
@@ -507,7 +507,7 @@ class _Context:
         return short_name(name) if vocabulary is None else name_in(vocabulary, name)
 
     def identifier(self, raw: Any) -> str:
-        """The id that a text stands for: an absolute URL or a blank node."""
+        """The id that a text means: an absolute URL or a blank node."""
         if not isinstance(raw, str) or not (text := raw.strip()):
             return ""
         prefix, colon, rest = text.partition(":")

@@ -92,7 +92,7 @@ class _Scope:
     incomplete: _IncompleteTriples | None = None
 
     def name(self, raw: str) -> str:
-        """The name that a word stands for: with a prefix, as a URL, or in the vocabulary."""
+        """The name that a word means: with a prefix, as a URL, or in the vocabulary."""
         if ":" in raw:
             return expand_prefix(raw, self.prefixes) or raw
         return name_in(self.vocabulary, raw) if self.vocabulary else short_name(raw)
@@ -276,7 +276,7 @@ class _StatementReader:
         return None
 
     def _identifier(self, raw: str, scope: _Scope) -> str:
-        """The URL that a URL, a `[prefix:name]` or a `prefix:name` stands for."""
+        """The URL that a URL, a `[prefix:name]` or a `prefix:name` means."""
         raw = raw.strip()
         if raw.startswith("[") and raw.endswith("]"):
             raw = raw[1:-1]
@@ -296,7 +296,7 @@ class _StatementReader:
             subject.element = element
 
     def _types(self, element: dom.Element, scope: _Scope) -> tuple[list[str] | None, bool]:
-        """The types of an element, and whether they were repaired: `type` beside `vocab` can only mean `typeof`."""
+        """The types of an element, and whether they were repaired: `type` next to `vocab` can only mean `typeof`."""
         raw, repaired = element.attr("typeof"), False
         if raw is None and element.attr("vocab") and element.tag not in _TYPED_ELEMENTS:
             raw, repaired = element.attr("type") or None, True

@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection, which serves one request at a time.
 
-Received bytes go to the response handler in the callback that delivers them: no task wakes up per piece of a body, and there
-is no queue to bound, because the handler says when it has enough.
+Received bytes go to the response handler in the callback that delivers them: no task wakes up per piece of a body, and no
+queue has to be bounded, because the handler says when it has enough.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def system_addresses(host: str) -> list[str]:
 
 
 class Resolver:
-    """A cache over a blocking `resolve` function, with a single flight per name. An empty list stands for a missing name."""
+    """A cache over a blocking `resolve` function, with a single flight per name. An empty list means a missing name."""
 
     def __init__(
         self,

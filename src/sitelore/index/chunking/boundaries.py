@@ -6,7 +6,7 @@ depend on the text around them and not on the amount of text before: an edit mov
 
 Overlap. Two neighbours share a tenth to a seventh of the later chunk. The later chunk reaches back to a sentence start of the
 earlier one. Where that has none in range (after a listing, or an image with a long address), the earlier chunk reaches forward.
-Clause and word starts are the next choice; listings and rows are never split for it. If nothing fits there is no overlap.
+Clause and word starts are the next choice; listings and rows are never split for it. If nothing fits the overlap is empty.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _is_small(before: list[int], piece: tuple[int, int], limits: PieceLimits) ->
 
 SplitFunction = Callable[[str, int, int], list[int]]
 CandidateKinds = tuple[SplitFunction | None, ...]
-"""Kinds of places where an overlap may start or end, by the function that finds them; None stands for sentence starts."""
+"""Kinds of places where an overlap may start or end, by the function that finds them; None means sentence starts."""
 SizedPlaces = list[tuple[float, int]]
 """Places, each with the number of tokens that would be shared."""
 

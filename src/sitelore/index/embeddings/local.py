@@ -150,7 +150,7 @@ def _prompt(prompts: object, *names: str) -> str:
 
 
 def _config(path: Path) -> dict[str, Any]:
-    """A JSON file beside the model; empty when it cannot be read."""
+    """A JSON file next to the model; empty when it cannot be read."""
     try:
         if path.stat().st_size > _MAX_CONFIG_BYTES:
             return {}

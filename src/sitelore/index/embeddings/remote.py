@@ -187,7 +187,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _sendable(text: str) -> str:
-    """The text truncated and as valid UTF-8. Endpoints refuse empty texts, so one space stands for them."""
+    """The text truncated and as valid UTF-8. Endpoints refuse empty texts, so one space is sent instead."""
     return text[:_TEXT_CHARS].encode("utf-8", "replace").decode() or " "
 
 

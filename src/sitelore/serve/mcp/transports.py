@@ -1,6 +1,6 @@
 """Transports of the MCP server: stateless HTTP (one request, one JSON response) and stdio.
 
-The security middleware checks host, origin, token and size before. There is no stream from server to client, because no tool
+The security middleware checks host, origin, token and size before. The server sends no stream to the client, because no tool
 sends anything unasked. The SDK is slow to import, so it is imported in a thread by the first request.
 """
 

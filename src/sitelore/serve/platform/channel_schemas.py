@@ -300,7 +300,7 @@ class SchedulePreview(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BrandView(msgspec.Struct, frozen=True, rename="camel"):
-    """The brand of a tenant: entries of a person, and what a crawl has detected where there is no entry."""
+    """The brand of a tenant: entries of a person, and what a crawl has detected where nothing was entered."""
 
     primary_color: str | None
     secondary_color: str | None

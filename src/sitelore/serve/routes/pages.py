@@ -147,7 +147,7 @@ async def explain_url(run_id: str, url: PageUrl, service: Service) -> Response:
 async def list_versions(run_id: str, url: PageUrl, service: Service) -> Response:
     """All stored versions of a page, whichever runs read them, the newest first."""
     run = await service.run(run_id)
-    versions = await service.context.ledger.page_history(run.site, _parsed(url))
+    versions = await service.context.ledger.page_history(run.site, parsed_url(url))
     return Response(encode(VersionList(version_views(versions))), media_type=JSON)
 
 
@@ -166,7 +166,7 @@ async def show_diff(
 ) -> Response:
     """The difference between a version of a page and the one before it, in lines and words of its Markdown."""
     run, blobs = await service.run(run_id), service.context.blobs
-    versions = await service.context.ledger.page_history(run.site, _parsed(url))
+    versions = await service.context.ledger.page_history(run.site, parsed_url(url))
     index = len(versions) - (version or len(versions))
     if not 0 <= index < len(versions):
         raise ApiProblem(problems.PAGE_NOT_FOUND, "the page has no such version")
@@ -187,7 +187,7 @@ async def show_diff(
 async def list_chunks(run_id: str, url: PageUrl, service: Service) -> Response:
     """The chunks of the current version of a page, as search uses them; none while it is not indexed."""
     run = await service.run(run_id)
-    chunks = await service.context.search_service.search_index.page_chunks(run.site, _parsed(url))
+    chunks = await service.context.search_service.search_index.page_chunks(run.site, parsed_url(url))
     return Response(encode(ChunkList(list(map(chunk_view, chunks)))), media_type=JSON)
 
 
@@ -201,7 +201,7 @@ async def list_chunks(run_id: str, url: PageUrl, service: Service) -> Response:
 async def show_neighbours(run_id: str, url: PageUrl, service: Service) -> Response:
     """The pages of a run before and after a page, in the order in which they were admitted."""
     run = await service.run(run_id)
-    neighbours = await service.context.ledger.page_neighbours(run.id, _parsed(url))
+    neighbours = await service.context.ledger.page_neighbours(run.id, parsed_url(url))
     return Response(encode(neighbours_view(neighbours)), media_type=JSON)
 
 
@@ -215,7 +215,7 @@ async def show_neighbours(run_id: str, url: PageUrl, service: Service) -> Respon
 async def list_aliases(run_id: str, url: PageUrl, service: Service) -> Response:
     """The URLs of a run that lead to a page, by URL; at most 1,000."""
     run = await service.run(run_id)
-    aliases = await service.context.ledger.page_aliases(run.id, _parsed(url), _MAX_ALIASES)
+    aliases = await service.context.ledger.page_aliases(run.id, parsed_url(url), _MAX_ALIASES)
     return Response(encode(AliasList(list(map(alias_view, aliases)))), media_type=JSON)
 
 

@@ -46,7 +46,7 @@ _DELETE = """
 
 
 class SqliteBlobs:
-    """Blobs in a database of their own beside the ledger's, because it is large and append-only."""
+    """Blobs in a database of their own, apart from the ledger's, because it is large and append-only."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path

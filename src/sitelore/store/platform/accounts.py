@@ -73,5 +73,5 @@ class SqlAccountDirectory:
         return await self._engine.write(for_all_tenants, signup.register, registration)
 
     async def suspend(self, tenant: TenantId, since: float | None) -> Tenant | None:
-        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when there is no such tenant."""
+        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when the tenant does not exist."""
         return await self._engine.write(for_all_tenants, tenants.suspend, tenant, since)

@@ -1,4 +1,4 @@
-"""The brand of each tenant: what a person has entered, beside what a crawl has detected."""
+"""The brand of each tenant: what a person has entered, and what a crawl has detected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def find_brand(conn: sa.Connection, tenant: TenantId) -> StoredBrand:
 
 
 def enter_brand(conn: sa.Connection, tenant: TenantId, changes: dict[str, Any], now: float) -> StoredBrand:
-    """Store what a person has entered, beside earlier entries. None removes an entry."""
+    """Store what a person has entered, in addition to earlier entries. None removes an entry."""
     merged = {**find_brand(conn, tenant).entered, **changes}
     _store(conn, tenant, {"entered": _encode({name: value for name, value in merged.items() if value is not None})}, now)
     return find_brand(conn, tenant)

@@ -60,7 +60,7 @@ class ReferencePage(NamedTuple):
 
 
 def delete_run(conn: sa.Connection, tenant: TenantId, run: RunId) -> bool:
-    """Delete a run and its rows; the pages of its site stay. False when there is no such run or it has not ended."""
+    """Delete a run and its rows; the pages of its site stay. False when the run does not exist or has not ended."""
     lock_runs(conn, tenant, [run])
     this_run = sa.and_(runs.c.tenant_id == tenant, runs.c.id == run)
     if conn.scalar(sa.select(runs.c.state).where(this_run)) not in _ENDED:

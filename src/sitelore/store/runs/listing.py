@@ -127,7 +127,7 @@ def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -
 
 
 def page_neighbours(conn: sa.Connection, tenant: TenantId, run: RunId, url: Url) -> PageNeighbours:
-    """The pages of a run before and after a page in the order of admission; none when the URL is no admitted one."""
+    """The pages of a run before and after a page in the order of admission; none when the URL was not admitted."""
     values: dict[str, Any] = {"tenant": tenant, "run": run}
     url_id = find_url_id(conn, tenant, conn.scalar(sa.select(SITE_OF_RUN), values), url)
     seq = conn.scalar(sa.select(urls.c.seq).where(OF_RUN, urls.c.url_id == url_id), values)

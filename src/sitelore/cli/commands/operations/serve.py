@@ -1,4 +1,4 @@
-"""`sitelore serve`: the HTTP API, with crawling or maintenance beside it; `sitelore worker`: work on queued runs."""
+"""`sitelore serve`: the HTTP API, with crawling or maintenance in the background; `sitelore worker`: work on queued runs."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ Access = Annotated[AccessControl, Depends(access_of)]
 
 @router.get("/me", response_class=Response, summary="The caller", responses=answers(Identity))
 async def show_caller(request: Request, service: Service) -> Response:
-    """Who the token stands for, and what it permits."""
+    """Whose token it is, and what it permits."""
     caller = caller_of(request)
     tenant = await service.context.directory.tenant(caller.tenant)
     if tenant is None:

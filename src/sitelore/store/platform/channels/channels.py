@@ -73,7 +73,7 @@ def list_channels(conn: sa.Connection, tenant: TenantId, limit: int, offset: int
 def change_channel(
     conn: sa.Connection, tenant: TenantId, channel: str, title: str, url: str, settings: ChannelSettings, now: float
 ) -> Channel | None:
-    """Replace title, address and settings of a channel. None when there is no such channel."""
+    """Replace title, address and settings of a channel. None when the channel does not exist."""
     values = {"title": storable(title) or "", "url": url, "settings": encode(settings).decode(), "updated_at": now}
     conn.execute(sa.update(channels).where(_c.tenant_id == tenant, _c.id == channel).values(values))
     return find_channel(conn, tenant, channel)
@@ -98,7 +98,7 @@ def channel_secret(conn: sa.Connection, tenant: TenantId, channel: str) -> str |
 
 
 def set_secret(conn: sa.Connection, tenant: TenantId, channel: str, secret: str, now: float) -> bool:
-    """Replace the secret of a channel. False when there is no such channel."""
+    """Replace the secret of a channel. False when the channel does not exist."""
     change = sa.update(channels).where(_c.tenant_id == tenant, _c.id == channel).values(secret=secret, updated_at=now)
     return conn.execute(change).rowcount == 1
 
@@ -120,13 +120,13 @@ _CRAWL_COLUMNS = (_t.plan, _t.crawl_max_pages, _t.crawl_frequency, _t.max_video_
 
 
 def crawl_settings(conn: sa.Connection, tenant: TenantId) -> TenantCrawlSettings | None:
-    """The crawl settings of the tenant; None when there is no such tenant."""
+    """The crawl settings of the tenant; None when the tenant does not exist."""
     row = conn.execute(sa.select(*_CRAWL_COLUMNS).where(_t.id == tenant)).one_or_none()
     return None if row is None else TenantCrawlSettings(Plan(row[0]), row[1], Frequency(row[2]), row[3], row[4])
 
 
 def change_crawl_settings(conn: sa.Connection, tenant: TenantId, settings: TenantCrawlSettings) -> bool:
-    """Replace the crawl settings of the tenant. False when there is no such tenant."""
+    """Replace the crawl settings of the tenant. False when the tenant does not exist."""
     values = {
         "plan": settings.plan.value, "crawl_max_pages": settings.max_pages, "crawl_frequency": settings.frequency.value,
         "max_video_mb": settings.max_video_mb, "time_zone": settings.time_zone,

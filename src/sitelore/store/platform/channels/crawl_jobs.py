@@ -39,7 +39,7 @@ _jobs = sa.select(*_JOB_COLUMNS, *RUN_COLUMNS).select_from(
 def start_crawl(
     conn: sa.Connection, tenant: TenantId, channel: str, crawl: NewCrawl, now: float, scheduled_for: float | None = None
 ) -> StartedCrawl | None:
-    """Create the run of a crawl, unless one is active. None when there is no such channel.
+    """Create the run of a crawl, unless one is active. None when the channel does not exist.
 
     An interrupted crawl is cancelled: nothing works on it, and it must not block the channel.
     """
@@ -112,7 +112,7 @@ def list_jobs(
 
 
 def find_job(conn: sa.Connection, tenant: TenantId, run: RunId) -> CrawlJob | None:
-    """The crawl of this run; None when the run is no crawl of a channel."""
+    """The crawl of this run; None when the run does not belong to a channel."""
     row = conn.execute(_jobs.where(_c.tenant_id == tenant, _c.run_id == run)).one_or_none()
     return None if row is None else _job_of(conn, tenant, row)
 
