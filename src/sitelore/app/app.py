@@ -247,7 +247,7 @@ class App:
                     await _pause(stop)
 
     async def run_background_work(self, stop: asyncio.Event) -> None:
-        """Run the background work of a server until stopped: index updates, and crawling (embedded) or only maintenance (scaled)."""
+        """Run a server's background work until stopped: index updates, and crawling (embedded) or only maintenance (scaled)."""
         async with (
             in_background("index updates", partial(self._update_index, stop)),
             in_background("schedules", partial(self._run_schedules, stop)),

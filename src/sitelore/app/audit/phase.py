@@ -1,8 +1,8 @@
 """The audit phase of a run: checks the rules, merges the findings with those of earlier runs, stores them and the insights.
 
 `audit_run` does it for one run, for `sitelore audit` and `sitelore crawl --audit`; `keep_auditing` does it in the background
-of a server for every completed run whose settings ask for it. A run that is older than the last audited one of its site is audited without
-storing anything.
+of a server for every completed run whose settings ask for it. A run that is older than the last audited one of its site is
+audited without storing anything.
 """
 
 from __future__ import annotations
