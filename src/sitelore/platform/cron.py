@@ -88,6 +88,13 @@ def upcoming(planned: Planned, count: int) -> list[float]:
     return [time + planned.rule.jitter_s for time in times]
 
 
+def upcoming_times(tenant: TenantCrawlSettings, now: float, count: int) -> list[float]:
+    """When channels without a cron line of their own are crawled next, without their jitter."""
+    if tenant.frequency is Frequency.MANUAL:
+        return []
+    return list(islice(occurrences(ScheduleRule(CRON_LINES[tenant.frequency], tenant.time_zone), now), count))
+
+
 def due_occurrence(planned: Planned, now: float) -> Occurrence:
     """The newest occurrence that is due, and how many passed without a crawl. The caller has checked that one is due.
 

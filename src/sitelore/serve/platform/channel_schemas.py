@@ -23,7 +23,7 @@ from sitelore.model.platform.media import MediaTotals
 from sitelore.model.platform.schedules import Outcome, Schedule
 from sitelore.model.settings import MediaType
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
-from sitelore.platform.cron import CRON_LINES, upcoming
+from sitelore.platform.cron import CRON_LINES, upcoming, upcoming_times
 from sitelore.serve.platform.media_schemas import MediaOnPage
 from sitelore.serve.platform.positions import ListPosition
 from sitelore.serve.schemas import moment
@@ -279,6 +279,7 @@ class CrawlSettingsView(msgspec.Struct, frozen=True, rename="camel"):
     time_zone: str
     current_usage: UsageView
     next_scheduled_crawl_at: str | None
+    upcoming: list[str]
 
 
 class BrandView(msgspec.Struct, frozen=True, rename="camel"):
@@ -529,7 +530,7 @@ def _storage(stored: MediaTotals, bandwidth_bytes: int) -> StorageFigures:
 
 
 def crawl_settings_view(
-    tenant: int, settings: TenantCrawlSettings, usage: TenantUsage, next_at: float | None
+    tenant: int, settings: TenantCrawlSettings, usage: TenantUsage, next_at: float | None, now: float
 ) -> CrawlSettingsView:
     """The crawl settings of a tenant."""
     return CrawlSettingsView(
@@ -543,4 +544,5 @@ def crawl_settings_view(
         time_zone=settings.time_zone,
         current_usage=UsageView(usage.pages, usage.channels),
         next_scheduled_crawl_at=moment(next_at),
+        upcoming=[moment(time) or "" for time in upcoming_times(settings, now, _UPCOMING)],
     )

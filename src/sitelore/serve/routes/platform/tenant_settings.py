@@ -110,7 +110,8 @@ async def _of_tenant(tenant_id: str, service: Service) -> tuple[ChannelService, 
 
 
 async def _crawl_settings(tenant_id: str, own: ChannelService, settings: TenantCrawlSettings) -> Response:
-    view = crawl_settings_view(int(tenant_id), settings, await own.channels.usage(), await own.channels.next_scheduled())
+    usage, next_at = await own.channels.usage(), await own.channels.next_scheduled()
+    view = crawl_settings_view(int(tenant_id), settings, usage, next_at, own.clock())
     return Response(encode(view), media_type=JSON)
 
 
