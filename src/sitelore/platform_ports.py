@@ -21,6 +21,7 @@ from sitelore.model.platform.channels import (
     ChannelStatistics,
     CrawlJob,
     NewCrawl,
+    PageFacets,
     PageListing,
     StartedCrawl,
     TenantCrawlSettings,
@@ -118,7 +119,11 @@ class Channels(Protocol):
         ...
 
     async def pages(self, site: SiteId, listing: PageListing) -> tuple[list[ChannelPage], int]:
-        """A page of the site's pages, by depth and URL, and the total."""
+        """A page of the site's pages, sorted as the listing says and then by URL, and the total."""
+        ...
+
+    async def page_facets(self, site: SiteId, listing: PageListing) -> PageFacets:
+        """How many pages each further filter would leave."""
         ...
 
     async def page(self, site: SiteId, page: int) -> ChannelPage | None:

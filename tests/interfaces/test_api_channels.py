@@ -109,6 +109,13 @@ def test_pages_are_listed_by_depth_and_state(crawled: tuple[Api, HttpServer, str
     assert set(listed(api, channel, "?depth=1")) == {"/a", "/b", "/broken"}
     assert set(listed(api, channel, "?status=FAILED")) == {"/broken"}
     assert set(listed(api, channel, "?limit=2&offset=1")) == {"/a", "/b"}
+    assert next(iter(listed(api, channel, "?sort=wordCount&order=desc"))) == "/a"
+    assert list(listed(api, channel, "?sort=url&order=desc&q=%2Fa")) == ["/a/deep", "/a"]
+    assert set(listed(api, channel, "?q=DEEP")) == {"/a/deep"}
+    assert listed(api, channel, "?q=%25") == {}
+    assert api.get(f"{CHANNELS}/{channel}/webcrawl/pages?depth=1&status=FAILED")["facets"] == {
+        "status": {"ACTIVE": 2, "FAILED": 1}, "depth": {"1": 1},
+    }  # fmt: skip
     assert api.get(f"{CHANNELS}/{channel}/webcrawl/pages?limit=2")["pagination"] == {
         "total": 5, "limit": 2, "offset": 0, "returned": 2, "hasMore": True,
     }  # fmt: skip
@@ -241,6 +248,45 @@ def test_the_page_limit_of_a_tenant_is_within_that_of_its_plan(crawled: tuple[Ap
     assert api.call("PATCH", SETTINGS, {"plan": "ENTERPRISE", "websiteCrawlMaxPages": 100}).json == before
     for unknown in ("0", "2", "x", "9" * 12):
         assert api.call("GET", f"/manage/v1/tenants/{unknown}/crawl-settings").kind == "tenant-not-found"
+
+
+def test_a_schedule_is_previewed_before_it_is_stored(crawled: tuple[Api, HttpServer, str]) -> None:
+    api, _, _ = crawled
+    preview = api.get("/tenant/v1/schedule-preview?cron=30+3+*+*+1&timeZone=Europe/Prague")
+    assert (preview["description"], preview["timeZone"]) == ("At 03:30 on Monday", "Europe/Prague")
+    times = [datetime.fromisoformat(each) for each in preview["upcoming"]]
+    assert [each.weekday() for each in times] == [0] * 5
+    assert times == sorted(set(times))
+    assert api.get("/tenant/v1/schedule-preview?cron=0+0+1+*+*")["timeZone"] == api.get(SETTINGS)["timeZone"]
+    wrong = api.call("GET", "/tenant/v1/schedule-preview?cron=every+day")
+    assert (wrong.status, wrong.json["errors"][0]["field"]) == (422, "query.cron")
+    wrong = api.call("GET", "/tenant/v1/schedule-preview?cron=0+0+*+*+*&timeZone=Nowhere")
+    assert (wrong.status, wrong.json["errors"][0]["field"]) == (422, "query.timeZone")
+
+
+def test_a_tenant_reads_its_own_crawl_settings(crawled: tuple[Api, HttpServer, str]) -> None:
+    api, _, _ = crawled
+    assert api.get("/tenant/v1/crawl-settings") == api.get(SETTINGS)
+
+
+def test_a_url_is_checked_against_the_settings_of_a_channel(crawled: tuple[Api, HttpServer, str]) -> None:
+    api, http_server, channel = crawled
+
+    def gates(channel: str, url: str) -> dict[str, bool | None]:
+        answer = api.get(f"{CHANNELS}/{channel}/webcrawl/explain?url={url}")
+        return {each["gate"]: each["passed"] for each in answer["gates"]}
+
+    known = gates(channel, http_server.url("/a"))
+    assert {name: known[name] for name in ("discovered", "scope", "depth", "robots")} == {
+        "discovered": True, "scope": True, "depth": True, "robots": True,
+    }  # fmt: skip
+    assert gates(channel, http_server.url("/private"))["robots"] is False, "for Googlebot, which channels obey"
+    assert gates(channel, "https://elsewhere.invalid/")["scope"] is False
+    other = added(api, "https://never-crawled.invalid/")
+    assert gates(other, "https://never-crawled.invalid/new")["scope"] is True
+    assert gates(other, "https://never-crawled.invalid/new")["discovered"] is False
+    assert api.call("DELETE", f"{CHANNELS}/{other}").status == 204
+    assert api.call("GET", f"{CHANNELS}/{channel}/webcrawl/explain?url=nonsense").status == 422
 
 
 def test_a_second_crawl_finds_what_has_changed(tmp_path: Path) -> None:

@@ -43,6 +43,11 @@ def check_cron(cron: str) -> None:
         raise UsageError(f"the cron line {cron!r} never fires") from None
 
 
+def describe_cron(cron: str) -> str:
+    """A valid cron line in words: `At 03:30 on Monday`."""
+    return CronSim(cron, datetime(2024, 1, 1, tzinfo=UTC)).explain()
+
+
 def check_time_zone(name: str) -> None:
     """Raise `UsageError` unless this is the name of a time zone."""
     if name not in _time_zones():
@@ -86,13 +91,6 @@ def upcoming(planned: Planned, count: int) -> list[float]:
     """When the next crawls start, the jitter included."""
     times = [planned.next_at, *islice(occurrences(planned.rule, planned.next_at), count - 1)]
     return [time + planned.rule.jitter_s for time in times]
-
-
-def upcoming_times(tenant: TenantCrawlSettings, now: float, count: int) -> list[float]:
-    """When channels without a cron line of their own are crawled next, without their jitter."""
-    if tenant.frequency is Frequency.MANUAL:
-        return []
-    return list(islice(occurrences(ScheduleRule(CRON_LINES[tenant.frequency], tenant.time_zone), now), count))
 
 
 def due_occurrence(planned: Planned, now: float) -> Occurrence:

@@ -170,6 +170,18 @@ class PageStatus(StrEnum):
     """It is gone from the site (deletion detection)."""
 
 
+class PageOrder(StrEnum):
+    """By what a channel's pages are sorted."""
+
+    DEPTH = "depth"
+    URL = "url"
+    TITLE = "title"
+    HTTP_STATUS = "httpStatus"
+    WORDS = "wordCount"
+    CRAWLED = "lastCrawledAt"
+    CHANGED = "lastChangedAt"
+
+
 @dataclass(frozen=True, slots=True)
 class PageListing:
     """A page of a channel's pages."""
@@ -178,6 +190,18 @@ class PageListing:
     status: PageStatus | None = None
     limit: int = 50
     offset: int = 0
+    text: str = ""
+    """Part of the URL or title."""
+    order: PageOrder = PageOrder.DEPTH
+    is_descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacets:
+    """How many pages of a channel a further filter would leave, by its value."""
+
+    by_status: dict[PageStatus, int]
+    by_depth: dict[int | None, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sitelore.model.platform.channels import (
     ChannelStatistics,
     CrawlJob,
     Frequency,
+    PageFacets,
     PageStatus,
     Plan,
     TenantCrawlSettings,
@@ -20,10 +21,10 @@ from sitelore.model.platform.channels import (
     Trigger,
 )
 from sitelore.model.platform.media import MediaTotals
-from sitelore.model.platform.schedules import Outcome, Schedule
+from sitelore.model.platform.schedules import Outcome, Schedule, ScheduleRule
 from sitelore.model.settings import MediaType
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
-from sitelore.platform.cron import CRON_LINES, upcoming, upcoming_times
+from sitelore.platform.cron import CRON_LINES, describe_cron, plan, upcoming
 from sitelore.serve.platform.media_schemas import MediaOnPage
 from sitelore.serve.platform.positions import ListPosition
 from sitelore.serve.schemas import moment
@@ -201,10 +202,18 @@ class WebPageDetail(WebPageView, frozen=True, rename="camel"):
     media: list[MediaOnPage]
 
 
+class WebPageFacets(msgspec.Struct, frozen=True, rename="camel"):
+    """How many pages of a channel each further filter would leave. Pages that no recent crawl visited have no depth."""
+
+    status: dict[str, int]
+    depth: dict[str, int]
+
+
 class WebPageList(msgspec.Struct, frozen=True, rename="camel"):
-    """A page of a channel's pages, by depth and URL."""
+    """A page of a channel's pages, and how many there are by state and depth."""
 
     pages: list[WebPageView]
+    facets: WebPageFacets
     pagination: ListPosition
 
 
@@ -279,6 +288,14 @@ class CrawlSettingsView(msgspec.Struct, frozen=True, rename="camel"):
     time_zone: str
     current_usage: UsageView
     next_scheduled_crawl_at: str | None
+
+
+class SchedulePreview(msgspec.Struct, frozen=True, rename="camel"):
+    """When a schedule would start crawls: in words, and the next five times."""
+
+    cron: str
+    time_zone: str
+    description: str
     upcoming: list[str]
 
 
@@ -294,6 +311,7 @@ class BrandView(msgspec.Struct, frozen=True, rename="camel"):
     confidence: float
     sources: dict[str, str]
     entered: list[str]
+    detected: dict[str, str]
     channel_id: str | None
     detected_at: str | None
     updated_at: str | None
@@ -301,7 +319,7 @@ class BrandView(msgspec.Struct, frozen=True, rename="camel"):
 
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     ChannelView, ChannelList, WebhookSecret, CrawlJobView, CrawlJobList, CrawlStatusView, WebPageList, WebPageDetail,
-    ChannelStatisticsView, CrawlSettingsView, BrandView,
+    ChannelStatisticsView, CrawlSettingsView, SchedulePreview, BrandView,
 )  # fmt: skip
 
 
@@ -324,6 +342,12 @@ def schedule_view(schedule: Schedule, tenant: TenantCrawlSettings) -> ScheduleVi
         skipped=schedule.skipped,
         summary=_summary(schedule),
     )
+
+
+def schedule_preview(rule: ScheduleRule, now: float) -> SchedulePreview:
+    """A schedule that is not stored yet."""
+    times = [moment(time) or "" for time in upcoming(plan(rule, now), _UPCOMING)]
+    return SchedulePreview(rule.cron, rule.time_zone, describe_cron(rule.cron), times)
 
 
 def _summary(schedule: Schedule) -> str:
@@ -477,6 +501,16 @@ def page_view(channel: Channel, page: ChannelPage, document: dict[str, Any]) -> 
     return WebPageView(**_page_values(channel, page, document))
 
 
+def page_facets_view(facets: PageFacets) -> WebPageFacets:
+    """The numbers of pages by state and depth."""
+    depths = {str(depth): count for depth, count in sorted(facets.by_depth.items(), key=_shallow_first) if depth is not None}
+    return WebPageFacets({status.value: count for status, count in facets.by_status.items()}, depths)
+
+
+def _shallow_first(entry: tuple[int | None, int]) -> int:
+    return -1 if entry[0] is None else entry[0]
+
+
 def page_detail(
     channel: Channel,
     page: ChannelPage,
@@ -530,7 +564,7 @@ def _storage(stored: MediaTotals, bandwidth_bytes: int) -> StorageFigures:
 
 
 def crawl_settings_view(
-    tenant: int, settings: TenantCrawlSettings, usage: TenantUsage, next_at: float | None, now: float
+    tenant: int, settings: TenantCrawlSettings, usage: TenantUsage, next_at: float | None
 ) -> CrawlSettingsView:
     """The crawl settings of a tenant."""
     return CrawlSettingsView(
@@ -544,5 +578,4 @@ def crawl_settings_view(
         time_zone=settings.time_zone,
         current_usage=UsageView(usage.pages, usage.channels),
         next_scheduled_crawl_at=moment(next_at),
-        upcoming=[moment(time) or "" for time in upcoming_times(settings, now, _UPCOMING)],
     )

@@ -103,7 +103,7 @@ async def show_screenshot(run_id: str, url: PageUrl, service: Service) -> Respon
 async def show_links(run_id: str, url: PageUrl, service: Service) -> Response:
     """Links to a URL from the site's pages, and links of the page. They are those of the pages' current versions."""
     run = await service.run(run_id)
-    ledger, target = service.context.ledger, _parsed(url)
+    ledger, target = service.context.ledger, parsed_url(url)
     inlinks = [link_view(link) for link in await ledger.inlinks(run.site, target)]
     outlinks = [link_view(link) for link in await ledger.outlinks(run.site, target)]
     return Response(encode(PageLinks(inlinks, outlinks)), media_type=JSON)
@@ -119,11 +119,11 @@ async def show_links(run_id: str, url: PageUrl, service: Service) -> Response:
 async def explain_url(run_id: str, url: PageUrl, service: Service) -> Response:
     """Every check that the run applies to a URL, with its rule and result, as `sitelore explain` shows them."""
     run = await service.run(run_id)
-    return Response(encode(explanation_view(await explain(_parsed(url), run, service.context.ledger))), media_type=JSON)
+    return Response(encode(explanation_view(await explain(parsed_url(url), run, service.context.ledger))), media_type=JSON)
 
 
 async def _page(service: RunService, run: Run, url: str) -> UrlRow:
-    row = await service.context.ledger.row(run.id, _parsed(url))
+    row = await service.context.ledger.row(run.id, parsed_url(url))
     if row is None or not is_page(row):
         raise ApiProblem(problems.PAGE_NOT_FOUND, "the run has no page of this URL")
     return row
@@ -140,7 +140,8 @@ def _charset(name: str) -> str:
     return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else "utf-8"
 
 
-def _parsed(text: str) -> Url:
+def parsed_url(text: str) -> Url:
+    """The URL of a query parameter; raises a problem when it is none."""
     url = Url.parse(text)
     if url is None:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("query.url", "not an absolute http(s) URL"),))

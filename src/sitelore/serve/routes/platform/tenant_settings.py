@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from sitelore.extract.redaction.redactor import redactor_of
@@ -13,12 +13,20 @@ from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.brands import StoredBrand
 from sitelore.model.platform.channels import TenantCrawlSettings
+from sitelore.model.platform.schedules import ScheduleRule
 from sitelore.platform.channels import ChannelService
+from sitelore.platform.cron import check_cron, check_time_zone
 from sitelore.serve import problems
 from sitelore.serve.auth import require
 from sitelore.serve.openapi import answers
 from sitelore.serve.platform.channel_requests import BrandChanges, CrawlSettingsChanges, brand_changes, changed_crawl_settings
-from sitelore.serve.platform.channel_schemas import BrandView, CrawlSettingsView, crawl_settings_view
+from sitelore.serve.platform.channel_schemas import (
+    BrandView,
+    CrawlSettingsView,
+    SchedulePreview,
+    crawl_settings_view,
+    schedule_preview,
+)
 from sitelore.serve.platform.channels import channel_service
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
@@ -67,6 +75,43 @@ async def change_crawl_settings(
 
 
 @router.get(
+    "/tenant/v1/crawl-settings",
+    response_class=Response,
+    tags=["channels"],
+    summary="The own crawl settings",
+    responses=answers(CrawlSettingsView, problems.FORBIDDEN),
+)
+async def show_own_crawl_settings(service: Service, caller: Annotated[Caller, Depends(require(TokenScope.READ))]) -> Response:
+    """Page limit, frequency and plan of the caller's tenant. The operator changes them."""
+    own = channel_service(service, caller.tenant)
+    return await _crawl_settings(str(caller.tenant), own, await own.tenant_settings())
+
+
+@router.get(
+    "/tenant/v1/schedule-preview",
+    response_class=Response,
+    tags=["channels"],
+    summary="When a schedule would start crawls",
+    responses=answers(SchedulePreview, problems.FORBIDDEN),
+)
+async def preview_schedule(
+    cron: Annotated[str, Query(min_length=1, max_length=100, description="Five fields of cron.", examples=["30 3 * * 1"])],
+    service: Service,
+    caller: Annotated[Caller, Depends(require(TokenScope.READ))],
+    zone: Annotated[str, Query(alias="timeZone", max_length=100, description="An IANA time zone; default: the tenant's.")] = "",
+) -> Response:
+    """A cron line in words, and its next five times. Nothing is stored."""
+    own = channel_service(service, caller.tenant)
+    zone = zone or (await own.tenant_settings()).time_zone
+    for field, check, value in (("cron", check_cron, cron), ("timeZone", check_time_zone, zone)):
+        try:
+            check(value)
+        except UsageError as problem:
+            raise ApiProblem(problems.INVALID, errors=(FieldProblem(f"query.{field}", str(problem)),)) from None
+    return Response(encode(schedule_preview(ScheduleRule(cron, zone), own.clock())), media_type=JSON)
+
+
+@router.get(
     "/tenant/v1/brand",
     response_class=Response,
     tags=["channels"],
@@ -110,8 +155,7 @@ async def _of_tenant(tenant_id: str, service: Service) -> tuple[ChannelService, 
 
 
 async def _crawl_settings(tenant_id: str, own: ChannelService, settings: TenantCrawlSettings) -> Response:
-    usage, next_at = await own.channels.usage(), await own.channels.next_scheduled()
-    view = crawl_settings_view(int(tenant_id), settings, usage, next_at, own.clock())
+    view = crawl_settings_view(int(tenant_id), settings, await own.channels.usage(), await own.channels.next_scheduled())
     return Response(encode(view), media_type=JSON)
 
 
@@ -126,6 +170,7 @@ def _brand_view(stored: StoredBrand, brand: dict[str, Any]) -> BrandView:
         confidence=brand.get("confidence", 0.0),
         sources=brand.get("sources", {}),
         entered=sorted(stored.entered),
+        detected={name: stored.detected[name] for name in BrandChanges.model_fields if stored.detected.get(name)},
         channel_id=stored.channel,
         detected_at=moment(stored.detected_at),
         updated_at=moment(stored.updated_at),

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Depends, Header, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sitelore.app.explain import explain
 from sitelore.model.errors import UsageError
-from sitelore.model.frontier import IdempotencyKey
+from sitelore.model.frontier import IdempotencyKey, Run
 from sitelore.model.ids import RunId
 from sitelore.model.platform.accounts import TokenScope
-from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus, StartedCrawl, Trigger
+from sitelore.model.platform.channels import ChannelPage, PageListing, PageOrder, PageStatus, StartedCrawl, Trigger
 from sitelore.model.platform.media import MediaListing
+from sitelore.model.states import RunState
 from sitelore.platform.signatures import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
@@ -31,6 +34,7 @@ from sitelore.serve.platform.channel_schemas import (
     WebPageList,
     job_view,
     page_detail,
+    page_facets_view,
     page_view,
     statistics_view,
     status_view,
@@ -39,9 +43,12 @@ from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_
 from sitelore.serve.platform.media_schemas import media_on_page
 from sitelore.serve.platform.positions import position
 from sitelore.serve.problems import ApiProblem, FieldProblem
+from sitelore.serve.routes.pages import PageUrl, parsed_url
 from sitelore.serve.routes.platform.channels import Limit, Manageable, Offset, Readable
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key
+from sitelore.serve.run_requests import PRINTABLE
 from sitelore.serve.run_service import encode, run_service_of
+from sitelore.serve.schemas import ExplanationView, explanation_view
 
 router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl", tags=["webcrawl"])
 
@@ -145,15 +152,38 @@ async def list_pages(
     target: Readable,
     depth: Annotated[int | None, Query(ge=0, le=1000, description="Only pages of this depth.")] = None,
     status: Annotated[PageStatus | None, Query(description="Only pages in this state.")] = None,
+    q: Annotated[
+        str, Query(max_length=200, pattern=PRINTABLE, description="Only pages whose URL or title contains this text.")
+    ] = "",
+    sort: Annotated[PageOrder, Query(description="By what to sort; pages without a value come last.")] = PageOrder.DEPTH,
+    order: Annotated[Literal["asc", "desc"], Query(description="Ascending or descending.")] = "asc",
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> Response:
-    """The pages of a channel, by depth and URL."""
-    listing = PageListing(depth, status, limit, offset)
-    pages, total = await target.service.channels.pages(target.channel.site, listing)
+    """The pages of a channel, and how many of them there are by state and depth."""
+    listing = PageListing(depth, status, limit, offset, q, sort, order == "desc")
+    own, site = target.service.channels, target.channel.site
+    (pages, total), facets = await asyncio.gather(own.pages(site, listing), own.page_facets(site, listing))
     documents = await asyncio.gather(*(_document(page, target.blobs) for page in pages))
     views = [page_view(target.channel, page, document) for page, document in zip(pages, documents, strict=True)]
-    return Response(encode(WebPageList(views, position(total, limit, offset, len(views)))), media_type=JSON)
+    answer = WebPageList(views, page_facets_view(facets), position(total, limit, offset, len(views)))
+    return Response(encode(answer), media_type=JSON)
+
+
+@router.get(
+    "/explain",
+    response_class=Response,
+    summary="Whether a URL would be crawled",
+    responses=answers(ExplanationView, *_READ),
+)
+async def explain_url(url: PageUrl, target: Readable) -> Response:
+    """Every check that a crawl with the current settings applies to a URL, with what the last crawl knows of it."""
+    channel, service = target.channel, target.service
+    crawl = service.new_crawl(channel, await service.tenant_settings(), Trigger.MANUAL, target.caller.actor)
+    [*last], _ = await service.channels.jobs(channel.id, 1)
+    unstarted = Run(RunId(""), channel.tenant, channel.site, channel.site_name, RunState.QUEUED, crawl.settings, 0.0)
+    run = replace(last[0].run, settings=crawl.settings) if last else unstarted
+    return Response(encode(explanation_view(await explain(parsed_url(url), run, target.ledger))), media_type=JSON)
 
 
 @router.get(

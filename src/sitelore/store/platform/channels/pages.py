@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId, TenantId
-from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus
+from sitelore.model.platform.channels import ChannelPage, PageFacets, PageListing, PageOrder, PageStatus
 from sitelore.model.search import Presence
 from sitelore.model.settings import Pipeline
 from sitelore.model.states import KEPT, UNCHANGED, RunState, UrlState
@@ -32,17 +32,53 @@ _VISITED = sorted({*_FAILED, *(state.value for state in KEPT)})
 _UNCHANGED = sorted(reason.value for reason in UNCHANGED)
 
 
+_COLUMNS = {
+    PageOrder.DEPTH: "depth",
+    PageOrder.URL: "url",
+    PageOrder.TITLE: "title",
+    PageOrder.HTTP_STATUS: "http_status",
+    PageOrder.WORDS: "word_count",
+    PageOrder.CRAWLED: "last_crawled_at",
+    PageOrder.CHANGED: "last_changed_at",
+}
+
+
 def list_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: PageListing) -> tuple[list[ChannelPage], int]:
-    """A page of the site's pages, by depth and URL, and the total."""
+    """A page of the site's pages in the order of the listing, those without a value last, and the total."""
     every = _pages(tenant, site, _recent_runs(conn, tenant, site)).subquery("every")
-    condition: sa.ColumnElement[bool] = sa.true()
+    condition = _contains(every, listing.text)
     if listing.depth is not None:
         condition &= every.c.depth == listing.depth
     if listing.status is not None:
         condition &= every.c.status == listing.status.value
     total = conn.scalar(sa.select(sa.func.count()).select_from(every).where(condition)) or 0
-    query = sa.select(every).where(condition).order_by(every.c.depth.is_(None), every.c.depth, every.c.url, every.c.id)
+    by = every.c[_COLUMNS[listing.order]]
+    query = sa.select(every).where(condition)
+    query = query.order_by(by.is_(None), by.desc() if listing.is_descending else by, every.c.url, every.c.id)
     return [_page_of(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total
+
+
+def page_facets(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: PageListing) -> PageFacets:
+    """The number of pages with the text: by state among those of the depth, by depth among those in the state."""
+    every = _pages(tenant, site, _recent_runs(conn, tenant, site)).subquery("every")
+    c, count = every.c, sa.func.count()
+    query = sa.select(c.status, c.depth, count).where(_contains(every, listing.text)).group_by(c.status, c.depth)
+    by_status: dict[PageStatus, int] = {}
+    by_depth: dict[int | None, int] = {}
+    for name, depth, number in conn.execute(query):
+        status = PageStatus(name)
+        if listing.depth in {None, depth}:
+            by_status[status] = by_status.get(status, 0) + number
+        if listing.status in {None, status}:
+            by_depth[depth] = by_depth.get(depth, 0) + number
+    return PageFacets(by_status, by_depth)
+
+
+def _contains(every: sa.Subquery, text: str) -> sa.ColumnElement[bool]:
+    """Whether the URL or the title contains the text."""
+    if not text:
+        return sa.true()
+    return every.c.url.icontains(text, autoescape=True) | every.c.title.icontains(text, autoescape=True)
 
 
 def find_page(conn: sa.Connection, tenant: TenantId, site: SiteId, page: int) -> ChannelPage | None:

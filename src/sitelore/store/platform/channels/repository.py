@@ -36,6 +36,7 @@ class SqlChannels(Repository):
     followed_up = write(crawl_jobs.followed_up)
 
     pages = read_long(channel_pages.list_pages)
+    page_facets = read_long(channel_pages.page_facets)
     page = read(channel_pages.find_page)
     delete_page = write(channel_pages.delete_page)
 
