@@ -1,7 +1,7 @@
 """Interfaces of the platform (Protocols): channels and their schedules, accounts, the audit log, rate limits, webhooks, media.
 
 Separate from `ports.py`, because only servers, and crawls with media, need them. Implemented by `store/platform`, `MediaFiles`
-by `store/blobs`, and `RateLimiter` also by `platform/rate_limits.py`.
+by `store/blobs`, `RateLimiter` and `SessionStore` also by `platform`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from sitelore.model.platform.channels import (
     TenantUsage,
 )
 from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, StoredMedia
+from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, WorkerLease
 from sitelore.model.platform.rate_limits import BucketState, RateLimit
 from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
 from sitelore.model.platform.signup import Registered, Registration
@@ -285,11 +286,47 @@ class AccountDirectory(Protocol):
         ...
 
 
+class SessionStore(Protocol):
+    """Sessions of browsers and one-time logins by key, shared by all servers where there are several."""
+
+    async def put(self, key: str, value: bytes, ttl_s: float) -> None:
+        """Store a value until it expires."""
+        ...
+
+    async def get(self, key: str, ttl_s: float) -> bytes | None:
+        """The value, which from now on lives for `ttl_s`."""
+        ...
+
+    async def take(self, key: str) -> bytes | None:
+        """Remove and return the value: of two callers, one gets it."""
+        ...
+
+
 class RateLimiter(Protocol):
     """Token buckets by name, shared by all processes where there are several."""
 
     async def take(self, buckets: Sequence[tuple[str, RateLimit]]) -> list[BucketState]:
         """Take one request out of each bucket, or, if one is empty, out of none. The states afterwards."""
+        ...
+
+
+class Operations(Protocol):
+    """What the operator of an installation sees over all tenants."""
+
+    async def active_runs(self, limit: int) -> list[ActiveRun]:
+        """Runs that are crawled, then those that wait, in the order of the queue."""
+        ...
+
+    async def leases(self) -> list[WorkerLease]:
+        """Which workers hold URLs of which runs."""
+        ...
+
+    async def held_sites(self) -> list[HeldSite]:
+        """Sites whose deletions are held back."""
+        ...
+
+    async def dead_letters(self) -> list[DeadLetters]:
+        """Webhook endpoints with dead letters."""
         ...
 
 

@@ -28,6 +28,7 @@ from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
 
 OPERATOR = "the-token-of-the-operator"
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
+MANY_FAILURES = parse_rate_limits("login=9999/s", "limits")
 SIGNED = "POST /tenant/v1/channels/{channel_id}/webcrawl/changed"
 """The route that takes a signature instead of a token."""
 ANY_TOKEN = {"/tenant/v1/me", "/session"}
@@ -55,6 +56,7 @@ BODIES: dict[str, Any] = {
     "POST /tenant/v1/users": {"email": "eve@people.test"},
     "PATCH /tenant/v1/users/{user_id}": {"role": "viewer"},
     "POST /manage/v1/tenants": {"name": "more"},
+    "POST /manage/v1/tenants/{tenant_id}/deletions": {"site": "nowhere.test", "agree": False},
     "POST /tenant/v1/channels": {"url": "https://more.invalid/"},
     "POST /tenant/v1/webhooks": {"url": "https://more.invalid/"},
 }
@@ -115,7 +117,7 @@ async def scaled_idle_app(servers: LocalServers) -> AsyncIterator[AppContext]:
 @contextmanager
 def serving_world(kind: str, request: pytest.FixtureRequest, data: Path) -> Iterator[World]:
     build = partial(idle_app, data) if kind == "embedded" else partial(scaled_idle_app, request.getfixturevalue("servers"))
-    with serving_api(build, ApiSettings(tokens=(OPERATOR,), poll_s=0.05)) as api:
+    with serving_api(build, ApiSettings(tokens=(OPERATOR,), poll_s=0.05, rate_limits=MANY_FAILURES)) as api:
         yield World(api, new_tenant(api, "red"), new_tenant(api, "blue"))
 
 

@@ -18,6 +18,7 @@ from tests.interfaces.api import Api, ApiResponse, idle_app, serving_api, whole_
 from tests.support.http_server import page, prose, redirect, serve_site, site
 
 from sitelore.model.errors import DiskFull, UsageError
+from sitelore.model.platform.rate_limits import parse_rate_limits
 from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.middleware import BODY_BYTES
 from sitelore.serve.problems import KINDS
@@ -34,9 +35,12 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
         yield api
 
 
+MANY_FAILURES = ApiSettings(tokens=TOKENS, rate_limits=parse_rate_limits("login=9999/s", "limits"))
+
+
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with serving_api(partial(idle_app, tmp_path_factory.mktemp("locked")), ApiSettings(tokens=TOKENS)) as api:
+    with serving_api(partial(idle_app, tmp_path_factory.mktemp("locked")), MANY_FAILURES) as api:
         yield api
 
 

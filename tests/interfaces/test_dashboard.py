@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,11 +21,13 @@ from tests.interfaces.api import Api, idle_app, serving_api
 from tests.support.crawls import crawl, crawl_settings
 from tests.support.http_server import page, prose, redirect, serve_site, site
 
+from sitelore.model.platform.rate_limits import parse_rate_limits
+from sitelore.platform.authentication import ONE_TIME_LOGIN
 from sitelore.serve import dashboard
-from sitelore.serve.context import ApiSettings
+from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.sessions import Sessions
 
-TOKEN, OWN = "a-token-of-the-operator", "a-token-of-the-server"
+TOKEN = "a-token-of-the-operator"
 
 
 @pytest.fixture
@@ -87,11 +91,19 @@ def test_a_package_without_the_dashboard_says_so(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def guarded(tmp_path: Path, built: Path) -> Iterator[tuple[Api, Sessions]]:
-    """A server with tokens, and its sessions."""
-    sessions = Sessions(OWN)
-    with serving_api(partial(idle_app, tmp_path / "data"), ApiSettings((TOKEN, OWN), sessions=sessions)) as served:
-        yield replace(served, token=""), sessions
+def guarded(tmp_path: Path, built: Path) -> Iterator[tuple[Api, list[str]]]:
+    """A server with a token, and one-time logins."""
+    logins: list[str] = []
+
+    @asynccontextmanager
+    async def app() -> AsyncIterator[AppContext]:
+        async with idle_app(tmp_path / "data") as context:
+            logins.append(await Sessions(context.session_store).new_login(ONE_TIME_LOGIN))
+            yield context
+
+    with serving_api(app, ApiSettings((TOKEN,), rate_limits=parse_rate_limits("login=3/h", "limits"))) as served:
+        served.get("/health")  # the application is open
+        yield replace(served, token=""), logins
 
 
 def cookie_of(answer: object) -> str:
@@ -101,20 +113,44 @@ def cookie_of(answer: object) -> str:
     return str(raw.partition(";")[0])
 
 
-def test_a_one_time_login_opens_a_session_once(guarded: tuple[Api, Sessions]) -> None:
-    api, sessions = guarded
+def test_a_one_time_login_opens_a_session_once(guarded: tuple[Api, list[str]]) -> None:
+    api, logins = guarded
     assert api.call("GET", "/ui/").status == 200
     assert api.call("GET", "/session").kind == "unauthorized"
-    code = sessions.new_login()
+    [code] = logins
     first = api.call("POST", "/session/code", {"code": code})
     assert first.status == 201
     cookie = cookie_of(first)
     assert api.call("GET", "/crawl-runs", Cookie=cookie).status == 200
     assert api.call("POST", "/session/code", {"code": code}).kind == "login-expired"
-    assert OWN.encode() not in first.body
+    assert (first.json["actor"], first.json["tenant"]) == ("operator", "1")
+    assert "admin" in first.json["scopes"]
 
 
-def test_a_token_opens_a_session_that_can_be_ended(guarded: tuple[Api, Sessions]) -> None:
+def test_failed_sign_ins_are_limited_and_valid_tokens_still_work(guarded: tuple[Api, list[str]]) -> None:
+    api, [code] = guarded
+    right = f"Bearer {TOKEN}"
+    assert api.call("GET", "/session", Authorization=right).status == 200
+    kinds = [api.call("POST", "/session", Authorization=f"Bearer guess-{number}").kind for number in range(5)]
+    assert kinds == ["unauthorized"] * 3 + ["rate-limited"] * 2
+    assert int(api.call("POST", "/session", Authorization="Bearer guess").headers["Retry-After"]) > 60
+    assert api.call("POST", "/session/code", {"code": code}).kind == "rate-limited"
+    assert api.call("GET", "/session", Authorization=right).status == 200
+    assert api.call("GET", "/session").kind == "unauthorized", "a request without a token is no guess"
+
+
+def test_a_server_that_started_without_tokens_notices_the_first_one(tmp_path: Path, built: Path) -> None:
+    with serving_api(partial(idle_app, tmp_path / "data")) as api:
+        assert api.get("/session")["needs_token"] is False
+        token = api.call("POST", "/tenant/v1/tokens", {"name": "first", "kind": "admin"}).json["token"]
+        while api.call("GET", "/crawl-runs").status != 401:
+            time.sleep(0.05)  # the server looks once a second
+        own = Api(api.port, token)
+        assert own.get("/session")["needs_token"] is True
+        assert own.call("GET", "/crawl-runs", Host="any.example").status == 200, "the token replaces the check of Host"
+
+
+def test_a_token_opens_a_session_that_can_be_ended(guarded: tuple[Api, list[str]]) -> None:
     api, _ = guarded
     assert api.call("POST", "/session", Authorization="Bearer wrong").kind == "unauthorized"
     answer = api.call("POST", "/session", Authorization=f"Bearer {TOKEN}")
@@ -127,7 +163,7 @@ def test_a_token_opens_a_session_that_can_be_ended(guarded: tuple[Api, Sessions]
     assert api.call("GET", "/crawl-runs", Cookie=cookie).kind == "unauthorized"
 
 
-def test_a_page_of_another_site_cannot_use_the_cookie(guarded: tuple[Api, Sessions]) -> None:
+def test_a_page_of_another_site_cannot_use_the_cookie(guarded: tuple[Api, list[str]]) -> None:
     api, _ = guarded
     answer = api.call("POST", "/session", Authorization=f"Bearer {TOKEN}")
     cookie, csrf = cookie_of(answer), answer.json["csrf_token"]

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from sitelore.app.settings import process_environment
 from sitelore.model.errors import CorruptData, NoSuchRun, UsageError
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey
+from sitelore.model.platform.operations import StoredBackup
 from sitelore.store.backup import media, sqlite
 from sitelore.store.schema import REVISION
 
@@ -283,6 +284,35 @@ def _manifest_of(source: Path) -> Manifest:
         raise UsageError(f"{source} is not a backup: it has no {MANIFEST}") from None
     except (ValueError, TypeError) as error:
         raise CorruptData(f"{source / MANIFEST} is damaged.") from error
+
+
+def list_backups(folder: Path) -> list[StoredBackup]:
+    """The backups in a directory, newest first; the directory may also be a backup itself."""
+    paths = [folder] if (folder / MANIFEST).is_file() else [path for path in folder.iterdir() if _is_backup(path)]
+    return sorted(map(_stored_backup, paths), key=lambda backup: backup.created_at, reverse=True)
+
+
+def _is_backup(path: Path) -> bool:
+    return (path / MANIFEST).is_file() or (path.suffix == ".tar" and path.is_file() and not path.name.startswith("."))
+
+
+def _stored_backup(path: Path) -> StoredBackup:
+    files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
+    manifest = _packed_manifest(path) if path.is_file() else _manifest_of(path)
+    return StoredBackup(
+        path.name, manifest.database, manifest.revision, manifest.created_at, manifest.blobs, manifest.media,
+        sum(file.stat().st_size for file in files),
+    )  # fmt: skip
+
+
+def _packed_manifest(path: Path) -> Manifest:
+    try:
+        with tarfile.open(path) as archive:
+            member = next((each for each in archive if each.name == MANIFEST), None)
+            content = archive.extractfile(member) if member is not None else None
+            return Manifest(**json.loads(content.read() if content is not None else b""))
+    except (tarfile.TarError, ValueError, TypeError) as error:
+        raise CorruptData(f"{path.name} is not a backup, or is damaged.") from error
 
 
 def _pack(folder: Path, target: Path) -> None:

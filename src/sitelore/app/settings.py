@@ -68,6 +68,8 @@ class OperatorSettings:
     """`SITELORE_VECTORS_KEY`: the API key of the vector store."""
     secrets_keys: tuple[str, ...] = field(default=(), repr=False)
     """`SITELORE_SECRETS_KEY`: encrypts stored secrets of webhooks; further keys, after the first, only decrypt."""
+    backups: Path | None = None
+    """`SITELORE_BACKUPS`: a directory with backups, which the operator is shown."""
     retention_s: float = 0.0
     """`SITELORE_RETENTION`: ended runs and versions of pages that are older are deleted; 0: everything is kept."""
 
@@ -114,6 +116,7 @@ def operator_settings() -> OperatorSettings:
         vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
         vectors_key=_key("SITELORE_VECTORS_KEY"),
         secrets_keys=_secrets_keys(),
+        backups=Path(folder) if (folder := os.environ.get("SITELORE_BACKUPS", "").strip()) else None,
         retention_s=_retention(),
         redaction=operator_redaction(),
         access=operator_access(),

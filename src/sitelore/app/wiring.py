@@ -146,6 +146,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
     from sitelore.store.notifications.redis import RedisNotifier, open_redis
     from sitelore.store.platform.redis_rate_limits import RedisRateLimiter
+    from sitelore.store.platform.redis_sessions import RedisSessionStore
     from sitelore.store.redis_gate import RedisGate
 
     lease_s, engine = settings.lease_s, await _postgres(settings, silence_s)
@@ -177,7 +178,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         media = LazyMedia(engine, partial(_media_objects, bucket))
         opened.push_async_callback(media.close)
         names = (engine.name, bucket.name)
-        accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()))
+        accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()), RedisSessionStore(redis))
         audits, channels = SqlAuditStore(engine, DEFAULT_TENANT), partial(_open_channels, engine)
         yield App(
             context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels,

@@ -26,6 +26,8 @@ CACHE_S = 1.0
 _MAX_CACHED = 4_096
 _USE_INTERVAL_S = 60.0
 _NO_HASH = bytes(32)
+ONE_TIME_LOGIN = "one-time-login"
+"""The token id of the link that a server prints at its start: the operator, like one of the operator's tokens."""
 
 
 class Authenticator:
@@ -52,9 +54,16 @@ class Authenticator:
         # Compare with every token in constant time, so that timing reveals nothing.
         matches = [hmac.compare_digest(digest, known) for known in self._operator_tokens]
         if any(matches):
-            return Caller(DEFAULT_TENANT, ALL_SCOPES, digest.hex()[:16], "operator", address=address)
+            return _operator(_operator_id(digest), address)
         text = parse_token(token.decode("latin-1"))
         return None if text is None else await self._tenant_caller(text, address)
+
+    async def caller_by_id(self, token_id: str, address: str) -> Caller | None:
+        """The caller of a token whose secret was checked before: that of a session. None when it is not valid any more."""
+        if token_id == ONE_TIME_LOGIN or token_id in map(_operator_id, self._operator_tokens):
+            return _operator(token_id, address)
+        stored = await self._look_up(token_id) if token_id else None
+        return self._live_caller(stored, address)
 
     def forget(self, *token_ids: str) -> None:
         """Look these tokens up again, because they were changed; without an id, all of them."""
@@ -64,8 +73,13 @@ class Authenticator:
     async def _tenant_caller(self, text: TokenText, address: str) -> Caller | None:
         stored = await self._look_up(text.id)
         is_right = hmac.compare_digest(text.secret_hash, _NO_HASH if stored is None else stored.secret_hash)
+        if stored is None or not is_right or stored.token.kind is not text.kind:
+            return None
+        return self._live_caller(stored, address)
+
+    def _live_caller(self, stored: StoredToken | None, address: str) -> Caller | None:
         now = self._clock()
-        if stored is None or not is_right or stored.token.kind is not text.kind or not stored.token.is_live(now):
+        if stored is None or not stored.token.is_live(now):
             return None
         self._record_use(stored, now, address)
         token, user = stored.token, stored.user
@@ -118,3 +132,11 @@ class Authenticator:
 
 def _digest(token: bytes) -> bytes:
     return sha256(token).digest()
+
+
+def _operator_id(digest: bytes) -> str:
+    return digest.hex()[:16]
+
+
+def _operator(token_id: str, address: str) -> Caller:
+    return Caller(DEFAULT_TENANT, ALL_SCOPES, token_id, "operator", address=address)

@@ -29,13 +29,18 @@ def buckets_of(caller: Caller, request_class: RequestClass, limits: RateLimits) 
     """The buckets that a request takes from: those of its token and its tenant, or without a token that of the address."""
     if not caller.scopes:
         limit = limits.by_token.get(request_class)
-        return [] if limit is None else [(f"address:{request_class}:{caller.address}", limit)]
+        return [] if limit is None else [address_bucket(request_class, caller.address, limit)]
     buckets = []
     if (limit := limits.by_token.get(request_class)) is not None:
         buckets.append((f"{caller.tenant}:{request_class}:{caller.token_id}", limit))
     if (limit := limits.by_tenant.get(request_class)) is not None:
         buckets.append((f"{caller.tenant}:{request_class}", limit))
     return buckets
+
+
+def address_bucket(request_class: RequestClass, address: str, limit: RateLimit) -> tuple[str, RateLimit]:
+    """The bucket of requests without a token."""
+    return f"address:{request_class}:{address}", limit
 
 
 class LocalRateLimiter:

@@ -27,6 +27,7 @@ from sitelore.serve.routes import audits, operations, pages, quick, runs, sessio
 from sitelore.serve.routes.platform import (
     accounts,
     channels,
+    manage,
     media,
     signup,
     tenant_settings,
@@ -42,7 +43,8 @@ _BY_STATUS = {
 }  # fmt: skip
 ROUTERS = (
     quick.router, runs.router, pages.router, sites.router, session.router, audits.router, channels.router, webcrawl.router,
-    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
+    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, manage.router,
+    operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
@@ -65,11 +67,11 @@ def application(
         app.include_router(router, dependencies=[Depends(_only_known_parameters)])
 
     @cache
-    def description() -> bytes:
-        return msgspec.json.encode(openapi_document(app, with_tokens=settings.needs_token))
+    def description(with_tokens: bool) -> bytes:
+        return msgspec.json.encode(openapi_document(app, with_tokens=with_tokens))
 
     async def openapi(_: Request) -> Response:
-        return Response(description(), media_type=quick.JSON)
+        return Response(description(await access.needs_token()), media_type=quick.JSON)
 
     app.add_route(DESCRIPTION, openapi, methods=["GET"], include_in_schema=False)
     app.router.routes += dashboard.routes()

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
 from sitelore.model.platform.channels import Channel
-from sitelore.model.platform.rate_limits import RateLimits, parse_rate_limits
+from sitelore.model.platform.rate_limits import RateLimits, RequestClass, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
-from sitelore.platform.authentication import Authenticator
-from sitelore.platform_ports import AccountDirectory, Accounts, Channels, RateLimiter
+from sitelore.platform.authentication import CACHE_S, Authenticator
+from sitelore.platform_ports import AccountDirectory, Accounts, Channels, Operations, RateLimiter, SessionStore
 from sitelore.ports import AuditStore, BlobStorage, Clock, Ledger, RunQueue
+from sitelore.serve.failed_logins import FailedLogins
 from sitelore.serve.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -57,6 +61,10 @@ class AppContext:
     """Builds the webhook service on first use."""
     open_media: Callable[[TenantId], MediaService]
     """Gives the media of a tenant."""
+    operations: Operations
+    """What the operator sees over all tenants."""
+    session_store: SessionStore
+    """Sessions of browsers."""
     closed_hosts: Callable[[], Awaitable[Collection[str]]] | None = None
     """Hosts that take no request now. None where workers are other processes, which alone know."""
     redaction: Redaction = BUILT_IN_ALONE
@@ -92,7 +100,7 @@ def context_of(app: App) -> AppContext:
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
-        app.delete_tenant, app.webhooks.service, app.media_service,
+        app.delete_tenant, app.webhooks.service, app.media_service, app.accounts.operations, app.accounts.sessions,
         None if app.is_shared else app.gate.closed_hosts, app.redaction,
     )  # fmt: skip
 
@@ -112,20 +120,15 @@ class ApiSettings:
     """Private addresses that crawls may reach. A request cannot extend it."""
     secrets_keys: tuple[str, ...] = field(default=(), repr=False)
     """Keys that encrypt the secrets of channels."""
+    backups: Path | None = None
+    """The directory whose backups the operator is shown."""
     own_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
     """Host headers that a server without tokens accepts."""
     heartbeat_s: float = 15.0
     poll_s: float = 0.5
     """Poll interval of event streams."""
-    sessions: Sessions = field(default_factory=Sessions)
-    """The browsers that are signed in to the dashboard."""
     ready_s: float = 2.5
     """How long `/ready` waits for the ledger: longer than a server retries, so that the answer names the error."""
-
-    @property
-    def needs_token(self) -> bool:
-        """Whether a request needs a token. Without any, the server answers to programs on this machine alone."""
-        return bool(self.tokens) or self.has_stored_tokens
 
 
 def api_settings(operator: OperatorSettings) -> ApiSettings:
@@ -136,20 +139,42 @@ def api_settings(operator: OperatorSettings) -> ApiSettings:
         open_signup=operator.open_signup,
         allow_private=operator.allow_private,
         secrets_keys=operator.secrets_keys,
+        backups=operator.backups,
     )
 
 
 class AccessControl:
-    """What the security middleware decides by: whose token it is, and how many requests it may send."""
+    """What the security middleware decides by: whose token or session it is, and how many requests it may send."""
 
     def __init__(self, context: AppContext, settings: ApiSettings) -> None:
         self._context = context
         self.settings = settings
+        self.has_tokens = bool(settings.tokens) or settings.has_stored_tokens
+        """Whether there were tokens when this was last checked. Once there are, the server never opens up again."""
+        self._checked_at = -math.inf
+
+    async def needs_token(self) -> bool:
+        """Whether a request needs a token. Without any, the server answers to programs on this machine alone."""
+        now = time.monotonic()
+        if not self.has_tokens and now - self._checked_at >= CACHE_S:
+            self._checked_at = now
+            self.has_tokens = await self._context.directory.has_tokens() or self.has_tokens
+        return self.has_tokens
 
     @cached_property
     def authenticator(self) -> Authenticator:
         """Finds the caller of a token."""
         return Authenticator(self._context.directory, self.settings.tokens, self._context.clock)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The browsers that are signed in to the dashboard."""
+        return Sessions(self._context.session_store)
+
+    @cached_property
+    def failures(self) -> FailedLogins:
+        """Limits failed authentications."""
+        return FailedLogins(self._context.rate_limiter, self.settings.rate_limits.by_token.get(RequestClass.LOGIN))
 
     @property
     def rate_limiter(self) -> RateLimiter:

@@ -26,7 +26,7 @@ from sitelore.platform.rate_limits import buckets_of, class_of
 from sitelore.serve import problems
 from sitelore.serve.context import AccessControl
 from sitelore.serve.problems import ApiProblem, problem_response
-from sitelore.serve.sessions import LOGIN_PATH, is_public
+from sitelore.serve.sessions import LOGIN_PATH, SESSION, check_sender, is_public
 
 _LOG = logging.getLogger(__name__)
 
@@ -102,11 +102,10 @@ class SecurityMiddleware:
     async def _handle(self, scope: Scope, receive: Receive, send: Send, exchange: _Exchange) -> None:
         try:
             headers = dict(scope["headers"])
-            self._check_sender(scope, headers)
-            headers = self._settings.sessions.authorize(scope, headers)
+            await self._check_sender(scope, headers)
             caller = replace(await self._caller(scope, headers), request_id=exchange.request_id)
             scope[CALLER] = caller
-            if scope["path"] not in OPEN_PATHS and not is_public(scope["path"]):
+            if scope["path"] not in OPEN_PATHS and (scope["path"] == LOGIN_PATH or not is_public(scope["path"])):
                 await self._limit_rate(caller, scope, exchange)
             if b"content-length" in headers or b"transfer-encoding" in headers:
                 receive = await _read_body(headers, receive)
@@ -127,8 +126,8 @@ class SecurityMiddleware:
             raise ConnectionAbortedError(refused.kind.title)
         await problem_response(refused, scope["path"])(scope, receive, send)
 
-    def _check_sender(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        if self._settings.needs_token:
+    async def _check_sender(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        if self._access.has_tokens or (scope["path"] not in OPEN_PATHS and await self._access.needs_token()):
             return  # a browser never adds a bearer token by itself
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if _name(host) not in self._settings.own_hosts:
@@ -150,19 +149,37 @@ class SecurityMiddleware:
         authorization = headers.get(b"authorization")
         if authorization is None and b"webhook-signature" in headers and SIGNED_PATHS.fullmatch(scope["path"]):
             return Caller(scopes=frozenset(), actor="webhook", address=address)  # the route verifies the signature
-        if authorization is None and not self._settings.needs_token:
+        session = scope[SESSION] = await self._access.sessions.session_of(scope) if authorization is None else None
+        if authorization is None and not await self._access.needs_token():
             return Caller(address=address)
-        kind, _, token = (authorization or b"").partition(b" ")
-        caller = await self._access.authenticator.caller(token.strip(), address)
-        if kind.lower() != b"bearer" or caller is None:
+        if session is not None:
+            check_sender(scope, headers, session)
+            caller = await self._access.authenticator.caller_by_id(session.token_id, address)
+        else:
+            caller = await self._caller_of_token(authorization, address)
+        if caller is None:
             raise ApiProblem(problems.UNAUTHORIZED, headers={"WWW-Authenticate": 'Bearer realm="sitelore"'})
         if caller.is_suspended:
             raise ApiProblem(problems.TENANT_SUSPENDED)
         return caller
 
+    async def _caller_of_token(self, authorization: bytes | None, address: str) -> Caller | None:
+        if authorization is None:
+            return None
+        kind, _, token = authorization.partition(b" ")
+        token, failures = token.strip(), self._access.failures
+        failures.check(address, token)
+        caller = await self._access.authenticator.caller(token, address) if kind.lower() == b"bearer" else None
+        if caller is None:
+            await failures.failed(address)
+        else:
+            failures.succeeded(token)
+        return caller
+
     async def _limit_rate(self, caller: Caller, scope: Scope, exchange: _Exchange) -> None:
         """Take the request out of its token buckets, and note their state for the response."""
-        request_class = RequestClass.SIGNUP if scope["path"] == SIGNUP_PATH else class_of(scope["method"], scope["path"])
+        by_address = {SIGNUP_PATH: RequestClass.SIGNUP, LOGIN_PATH: RequestClass.LOGIN}
+        request_class = by_address.get(scope["path"]) or class_of(scope["method"], scope["path"])
         buckets = buckets_of(caller, request_class, self._settings.rate_limits)
         if not buckets:
             return

@@ -12,6 +12,7 @@ from sitelore.app.explain import Explanation
 from sitelore.export.rows import chain_of
 from sitelore.model.audit.findings import AuditPhase, AuditState, FindingStatus, IgnoreScope, Severity
 from sitelore.model.frontier import Edge, LinkBetweenPages, MediaCounts, Run, RunCounts, UrlRow
+from sitelore.model.platform.accounts import TokenScope
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
@@ -256,9 +257,11 @@ class ExplanationView(msgspec.Struct, frozen=True):
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """Who is signed in, and what the server offers to the dashboard."""
+    """Who is signed in, what they may do, and what the server offers to the dashboard."""
 
     actor: str
+    tenant: str
+    scopes: list[TokenScope]
     csrf_token: str
     needs_token: bool
     has_demo: bool

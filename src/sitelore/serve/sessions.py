@@ -1,10 +1,11 @@
 """Sessions of the dashboard: one-time logins, cookies, and protection against cross-site request forgery (CSRF).
 
 A browser cannot add a bearer token to the requests of `EventSource` or of a download link, and script must not keep one. So a
-browser that has signed in gets an http-only cookie, and `Sessions.authorize` replaces the cookie by the token it was
-issued for. Everything after that, scopes and revocation included, is what the token alone would get.
+browser that has signed in gets an http-only cookie, which represents the id of the token that it signed in with. Every
+request looks the token up again: scopes, expiry and revocation are what the token alone would get.
 
-Sessions are kept in memory: a restart of the server signs every browser out.
+Sessions are in a `SessionStore`: of this process, or in Redis, so that a browser may reach any server. The store has
+hashes of the cookies and ids of tokens, no secret.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import hmac
 import re
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 
+import msgspec
 from starlette.types import Scope
 
+from sitelore.platform.session_store import LocalSessionStore
+from sitelore.platform_ports import SessionStore
 from sitelore.serve.problems import CROSS_ORIGIN, LOGIN_EXPIRED, ApiProblem
 
 LOGIN_S = 600.0
@@ -27,68 +31,60 @@ LOGIN_S = 600.0
 IDLE_S = 12 * 3600.0
 """A session ends after this time without a request."""
 MAX_AGE_S = 7 * 86_400.0
-MAX_SESSIONS = 1000
-"""At the limit, the session that was used longest ago ends."""
 CSRF_HEADER = b"x-csrf-token"
 LOGIN_PATH = "/session/code"
+SESSION = "sitelore.session"
+"""The key of the ASGI scope under which the session of a request is."""
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _DASHBOARD = re.compile(r"/|/ui|/ui/.*")
 
 Headers = dict[bytes, bytes]
 
 
-@dataclass(slots=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     """A signed-in browser."""
 
-    id: str
-    authorization: bytes
-    """The Authorization header that the cookie represents; empty on a server without tokens."""
+    token_id: str
+    """The token that the cookie represents; empty on a server without tokens."""
     csrf: str
     """Must be in a header of every request that changes something."""
     opened_at: float
-    used_at: float
+    cookie: str = ""
+    """The value of the cookie. It is not stored."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Sessions:
-    """All sessions of one server process."""
+    """The sessions of all browsers."""
 
-    token: str = ""
-    """The token that a one-time login gives; empty on a server without tokens."""
-    clock: Callable[[], float] = time.monotonic
-    _logins: dict[str, float] = field(default_factory=dict)
-    _sessions: OrderedDict[str, Session] = field(default_factory=OrderedDict)
+    store: SessionStore = field(default_factory=LocalSessionStore)
+    clock: Callable[[], float] = time.time
 
-    def new_login(self) -> str:
-        """A code that signs in one browser, once, within ten minutes."""
-        now = self.clock()
-        self._logins = {code: end for code, end in self._logins.items() if end > now}
+    async def new_login(self, token_id: str) -> str:
+        """A code that signs in one browser as this token, once, within ten minutes."""
         code = secrets.token_urlsafe(32)
-        self._logins[code] = now + LOGIN_S
+        await self.store.put(_key("login", code), token_id.encode(), LOGIN_S)
         return code
 
-    def sign_in(self, code: str) -> Session:
+    async def sign_in(self, code: str) -> Session:
         """A session for a one-time login, which is used up by this."""
-        ends_at = self._logins.pop(code, None)
-        if ends_at is None or ends_at <= self.clock():
+        token_id = await self.store.take(_key("login", code))
+        if token_id is None:
             raise ApiProblem(LOGIN_EXPIRED, "the link was used already, or is older than 10 minutes; start the server again")
-        return self.open(f"Bearer {self.token}".encode() if self.token else b"")
+        return await self.open(token_id.decode())
 
-    def open(self, authorization: bytes) -> Session:
-        """A session for the sender of this Authorization header, which was checked before."""
-        now = self.clock()
-        session = Session(secrets.token_urlsafe(32), authorization, secrets.token_urlsafe(32), now, now)
-        self._sessions[session.id] = session
-        while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+    async def open(self, token_id: str) -> Session:
+        """A session for the sender of a request with this token."""
+        session = Session(token_id, secrets.token_urlsafe(32), self.clock(), secrets.token_urlsafe(32))
+        stored = msgspec.structs.replace(session, cookie="")
+        await self.store.put(_key("session", session.cookie), msgspec.json.encode(stored), IDLE_S)
         return session
 
-    def close(self, session: Session) -> None:
+    async def close(self, session: Session) -> None:
         """Sign out."""
-        self._sessions.pop(session.id, None)
+        await self.store.take(_key("session", session.cookie))
 
-    def session_of(self, scope: Scope) -> Session | None:
+    async def session_of(self, scope: Scope) -> Session | None:
         """The session whose cookie the request carries."""
         raw = dict(scope["headers"]).get(b"cookie")
         if raw is None:
@@ -97,34 +93,25 @@ class Sessions:
             cookie = SimpleCookie(raw.decode("latin-1")).get(cookie_name(scope))
         except CookieError:
             return None
-        session = self._sessions.get(cookie.value) if cookie is not None else None
-        if session is None:
+        stored = await self.store.get(_key("session", cookie.value), IDLE_S) if cookie is not None else None
+        if cookie is None or stored is None:
             return None
-        now = self.clock()
-        if now - session.used_at > IDLE_S or now - session.opened_at > MAX_AGE_S:
-            self.close(session)
+        session = msgspec.structs.replace(msgspec.json.decode(stored, type=Session), cookie=cookie.value)
+        if self.clock() - session.opened_at > MAX_AGE_S:
+            await self.close(session)
             return None
-        session.used_at = now
-        self._sessions.move_to_end(session.id)
         return session
 
-    def authorize(self, scope: Scope, headers: Headers) -> Headers:
-        """The headers with the token that the session cookie replaces, if there is one and no token was sent.
 
-        Raises `ApiProblem` when a request that changes something does not come from our own page (CSRF).
-        """
-        if b"authorization" in headers or is_public(scope["path"]):
-            return headers
-        session = self.session_of(scope)
-        if session is None or not session.authorization:
-            return headers
-        if scope["method"] not in _SAFE_METHODS:
-            _check_origin(headers, session)
-        return {**headers, b"authorization": session.authorization}
+def _key(kind: str, secret: str) -> str:
+    return f"{kind}:{sha256(secret.encode()).hexdigest()}"
 
 
-def _check_origin(headers: Headers, session: Session) -> None:
-    """Refuse a request of another site. Only hosts are compared: a proxy in front may speak TLS where this server does not."""
+def check_sender(scope: Scope, headers: Headers, session: Session) -> None:
+    """Raise `ApiProblem` when a request that changes something does not come from our own page (CSRF)."""
+    if scope["method"] in _SAFE_METHODS:
+        return
+    # Only hosts are compared: a proxy in front may speak TLS where this server does not.
     origin = headers.get(b"origin", b"").decode("latin-1").lower().partition("://")[2]
     if not origin or origin != headers.get(b"host", b"").decode("latin-1").lower():
         raise ApiProblem(CROSS_ORIGIN, "the Origin header is missing or names another site")
@@ -138,9 +125,13 @@ def is_public(path: str) -> bool:
 
 
 def cookie_name(scope: Scope) -> str:
-    """The name of the session cookie. Browsers send cookies to every port of a host, so the port is part of the name."""
-    _, port = scope.get("server") or ("", 0)
-    return f"sitelore_session_{port or 0}"
+    """The name of the session cookie. Browsers send cookies to every port of a host, so the port is part of the name.
+
+    It is the port that the browser sees: servers behind one proxy have the same.
+    """
+    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+    port = host.rpartition(":")[2]
+    return f"sitelore_session_{port if port.isascii() and port.isdecimal() else 0}"
 
 
 def cookie_header(scope: Scope, value: str) -> str:

@@ -1,4 +1,4 @@
-"""Sessions of the dashboard: one-time logins, expiry, and the check of requests that change something."""
+"""Sessions of the dashboard: one-time logins, expiry, the check of requests that change something, failed sign-ins."""
 
 from __future__ import annotations
 
@@ -6,8 +6,21 @@ from typing import Any
 
 import pytest
 
+from sitelore.model.platform.rate_limits import RateLimit
+from sitelore.platform.rate_limits import LocalRateLimiter
+from sitelore.platform.session_store import MAX_ENTRIES, LocalSessionStore
+from sitelore.serve.failed_logins import FailedLogins
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.sessions import IDLE_S, LOGIN_S, MAX_AGE_S, MAX_SESSIONS, Session, Sessions, cookie_header, is_public
+from sitelore.serve.sessions import (
+    IDLE_S,
+    LOGIN_S,
+    MAX_AGE_S,
+    Session,
+    Sessions,
+    check_sender,
+    cookie_header,
+    is_public,
+)
 
 
 class FakeClock:
@@ -21,7 +34,7 @@ class FakeClock:
 def request(session: Session | None, method: str = "GET", path: str = "/crawl-runs", **headers: str) -> Any:
     sent = {"host": "127.0.0.1:8080", **{name.replace("_", "-"): value for name, value in headers.items()}}
     if session is not None:
-        sent["cookie"] = f"other=1; sitelore_session_8080={session.id}"
+        sent["cookie"] = f"other=1; sitelore_session_8080={session.cookie}"
     return {
         "type": "http",
         "scheme": "http",
@@ -32,40 +45,53 @@ def request(session: Session | None, method: str = "GET", path: str = "/crawl-ru
     }
 
 
-def authorized(sessions: Sessions, scope: Any) -> bytes | None:
-    return sessions.authorize(scope, dict(scope["headers"])).get(b"authorization")
+async def token_of(sessions: Sessions, scope: Any) -> str | None:
+    session = await sessions.session_of(scope)
+    if session is None:
+        return None
+    check_sender(scope, dict(scope["headers"]), session)
+    return session.token_id
 
 
-def test_a_login_works_once() -> None:
-    sessions = Sessions("secret")
-    code = sessions.new_login()
-    assert sessions.sign_in(code).authorization == b"Bearer secret"
+async def test_a_login_works_once() -> None:
+    sessions = Sessions()
+    code = await sessions.new_login("mine")
+    assert (await sessions.sign_in(code)).token_id == "mine"
     with pytest.raises(ApiProblem, match="10 minutes"):
-        sessions.sign_in(code)
+        await sessions.sign_in(code)
     with pytest.raises(ApiProblem):
-        sessions.sign_in("a guess")
+        await sessions.sign_in("a guess")
 
 
-def test_a_login_expires() -> None:
+async def test_a_login_expires() -> None:
     clock = FakeClock()
-    sessions = Sessions("secret", clock)
-    code = sessions.new_login()
+    sessions = Sessions(LocalSessionStore(clock), clock)
+    code = await sessions.new_login("mine")
     clock.now += LOGIN_S
     with pytest.raises(ApiProblem):
-        sessions.sign_in(code)
+        await sessions.sign_in(code)
 
 
-def test_the_cookie_stands_for_the_token() -> None:
+async def test_the_cookie_stands_for_the_token() -> None:
     sessions = Sessions()
-    session = sessions.open(b"Bearer mine")
-    assert authorized(sessions, request(session)) == b"Bearer mine"
-    assert authorized(sessions, request(None)) is None
+    session = await sessions.open("mine")
+    assert await token_of(sessions, request(session)) == "mine"
+    assert await token_of(sessions, request(None)) is None
 
 
-def test_a_token_that_is_sent_counts_more_than_the_cookie() -> None:
-    sessions = Sessions()
-    session = sessions.open(b"Bearer mine")
-    assert authorized(sessions, request(session, authorization="Bearer other")) == b"Bearer other"
+async def test_what_is_stored_opens_no_session() -> None:
+    class Recorder(LocalSessionStore):
+        stored = b""
+
+        async def put(self, key: str, value: bytes, ttl_s: float) -> None:
+            self.stored += key.encode() + value
+            await super().put(key, value, ttl_s)
+
+    store = Recorder()
+    sessions = Sessions(store)
+    session, code = await sessions.open("mine"), await sessions.new_login("mine")
+    assert session.cookie.encode() not in store.stored
+    assert code.encode() not in store.stored
 
 
 @pytest.mark.parametrize(
@@ -79,62 +105,89 @@ def test_a_token_that_is_sent_counts_more_than_the_cookie() -> None:
         {"x_csrf_token": "right"},
     ],
 )
-def test_a_change_needs_our_origin_and_the_csrf_token(headers: dict[str, str]) -> None:
+async def test_a_change_needs_our_origin_and_the_csrf_token(headers: dict[str, str]) -> None:
     sessions = Sessions()
-    session = sessions.open(b"Bearer mine")
+    session = await sessions.open("mine")
     sent = {name: session.csrf if value == "right" else value for name, value in headers.items()}
     with pytest.raises(ApiProblem) as refused:
-        authorized(sessions, request(session, "POST", **sent))
+        await token_of(sessions, request(session, "POST", **sent))
     assert refused.value.kind.code == "cross-origin"
 
 
-def test_a_change_from_our_own_page_is_permitted() -> None:
+async def test_a_change_from_our_own_page_is_permitted() -> None:
     sessions = Sessions()
-    session = sessions.open(b"Bearer mine")
+    session = await sessions.open("mine")
     scope = request(session, "POST", origin="https://127.0.0.1:8080", x_csrf_token=session.csrf)
-    assert authorized(sessions, scope) == b"Bearer mine"
+    assert await token_of(sessions, scope) == "mine"
 
 
 @pytest.mark.parametrize("step_s", [IDLE_S + 1, IDLE_S - 1])
-def test_a_session_ends_when_it_is_idle_and_when_it_is_old(step_s: float) -> None:
+async def test_a_session_ends_when_it_is_idle_and_when_it_is_old(step_s: float) -> None:
     clock = FakeClock()
-    sessions = Sessions("", clock)
-    session = sessions.open(b"Bearer mine")
+    sessions = Sessions(LocalSessionStore(clock), clock)
+    session = await sessions.open("mine")
     end = clock.now + MAX_AGE_S
     uses = 0
     while clock.now + step_s <= end:
         clock.now += step_s
-        if authorized(sessions, request(session)) is None:
+        if await token_of(sessions, request(session)) is None:
             break
         uses += 1
     assert uses == (0 if step_s > IDLE_S else int(MAX_AGE_S // step_s))
     clock.now = end + 1
-    assert authorized(sessions, request(session)) is None
+    assert await token_of(sessions, request(session)) is None
 
 
-def test_signing_out_ends_the_session() -> None:
+async def test_signing_out_ends_the_session() -> None:
     sessions = Sessions()
-    session = sessions.open(b"Bearer mine")
-    sessions.close(session)
-    assert authorized(sessions, request(session)) is None
+    session = await sessions.open("mine")
+    await sessions.close(session)
+    assert await token_of(sessions, request(session)) is None
 
 
-def test_the_number_of_sessions_is_limited() -> None:
+async def test_the_number_of_sessions_is_limited() -> None:
     sessions = Sessions()
-    first = sessions.open(b"Bearer mine")
-    second = sessions.open(b"Bearer mine")
-    for _ in range(MAX_SESSIONS - 2):
-        sessions.open(b"Bearer mine")
-    assert authorized(sessions, request(first)) is not None  # the second was used longest ago now
-    sessions.open(b"Bearer mine")
-    assert authorized(sessions, request(first)) is not None
-    assert authorized(sessions, request(second)) is None
+    first = await sessions.open("mine")
+    second = await sessions.open("mine")
+    for _ in range(MAX_ENTRIES - 2):
+        await sessions.open("mine")
+    assert await token_of(sessions, request(first)) is not None  # the second was used longest ago now
+    await sessions.open("mine")
+    assert await token_of(sessions, request(first)) is not None
+    assert await token_of(sessions, request(second)) is None
 
 
-def test_a_malformed_cookie_is_no_session() -> None:
+async def test_a_malformed_cookie_is_no_session() -> None:
     sessions = Sessions()
     scope = request(None, cookie="=;;\xff; sitelore_session_8080=")
-    assert authorized(sessions, scope) is None
+    assert await token_of(sessions, scope) is None
+
+
+async def test_servers_behind_one_proxy_use_one_cookie() -> None:
+    sessions = Sessions()
+    scope = request(await sessions.open("mine"))
+    assert await token_of(sessions, {**scope, "server": ("10.1.2.3", 9999)}) == "mine"
+
+
+LIMIT = RateLimit(3, 60.0)
+
+
+async def test_an_address_with_too_many_failures_is_refused_for_a_while_but_not_its_valid_tokens() -> None:
+    clock = FakeClock()
+    failures = FailedLogins(LocalRateLimiter(clock), LIMIT, clock)
+    failures.succeeded(b"valid")
+    for _ in range(LIMIT.requests):
+        failures.check("192.0.2.1", b"guess")
+        await failures.failed("192.0.2.1")
+    with pytest.raises(ApiProblem) as refused:
+        await failures.failed("192.0.2.1")
+    assert (refused.value.kind.code, refused.value.headers["Retry-After"]) == ("rate-limited", "20")
+    with pytest.raises(ApiProblem):
+        failures.check("192.0.2.1", b"right, but never seen")
+    failures.check("192.0.2.1", b"valid")
+    failures.check("192.0.2.2", b"guess")
+    clock.now += 20.0
+    failures.check("192.0.2.1", b"right, but never seen")
 
 
 def test_only_the_files_of_the_dashboard_and_the_login_are_public() -> None:

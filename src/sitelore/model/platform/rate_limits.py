@@ -25,6 +25,8 @@ class RequestClass(StrEnum):
     OTHER = "other"
     SIGNUP = "signup"
     """Sign-up, by address of the client."""
+    LOGIN = "login"
+    """Failed authentications and one-time logins, by address of the client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +71,19 @@ class RateLimits:
     by_tenant: Mapping[RequestClass, RateLimit]
 
 
+_BY_ADDRESS = "signup=5/h login=20/m"
 DEFAULT_LIMITS = (
-    "search=3000/m crawl=600/m export=600/m other=60000/m signup=5/h "
+    f"search=3000/m crawl=600/m export=600/m other=60000/m {_BY_ADDRESS} "
     "tenant.search=6000/m tenant.crawl=1200/m tenant.export=1200/m tenant.other=120000/m"
 )
 
 
 def parse_rate_limits(text: str, name: str) -> RateLimits:
-    """The default limits with the changes in `text` (`search=50/s tenant.search=200/s`); `off`: only that of sign-up."""
+    """The default limits with the changes in `text` (`search=50/s tenant.search=200/s`); `off`: only those by address."""
     by_token: dict[RequestClass, RateLimit] = {}
     by_tenant: dict[RequestClass, RateLimit] = {}
     words = text.replace(",", " ").split()
-    defaults = "signup=5/h" if OFF in words else DEFAULT_LIMITS
+    defaults = _BY_ADDRESS if OFF in words else DEFAULT_LIMITS
     for word in (*defaults.split(), *(word for word in words if word != OFF)):
         match = _LIMIT.fullmatch(word)
         prefix, _, request_class = match[1].rpartition(".") if match else ("", "", "")

@@ -15,12 +15,14 @@ from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.url import Url
 from sitelore.serve import problems
 from sitelore.serve.auth import CRAWLS, caller_of
+from sitelore.serve.context import AccessControl
 from sitelore.serve.openapi import Responses, answers
 from sitelore.serve.problems import ApiProblem
+from sitelore.serve.routes.platform.accounts import Access
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import RunView, SessionView, run_view
-from sitelore.serve.sessions import LOGIN_PATH, Session, cookie_header
+from sitelore.serve.sessions import LOGIN_PATH, SESSION, Session, cookie_header
 
 router = APIRouter(tags=["dashboard"])
 _DEMO_DELAY_S = 0.25  # so that a person can watch the crawl
@@ -35,18 +37,18 @@ class LoginCode(BaseModel):
 
 
 @router.get("/session", response_class=Response, summary="The session", responses=answers(SessionView))
-async def show_session(request: Request, service: Service) -> Response:
-    """Who is signed in, and what this server offers to the dashboard."""
-    return _view(request, service, service.settings.sessions.session_of(request.scope))
+async def show_session(request: Request, service: Service, access: Access) -> Response:
+    """Who is signed in, what they may do, and what this server offers to the dashboard."""
+    return await _view(caller_of(request), service, access, request.scope.get(SESSION))
 
 
 @router.post(
     "/session", status_code=201, response_class=Response, summary="Sign in", responses=answers(SessionView, status=201)
 )
-async def sign_in(request: Request, service: Service) -> Response:
+async def sign_in(request: Request, service: Service, access: Access) -> Response:
     """Sign this browser in with the bearer token of the request. The response sets a cookie."""
-    authorization = dict(request.scope["headers"]).get(b"authorization", b"")
-    return _signed_in(request, service, service.settings.sessions.open(authorization))
+    caller = caller_of(request)
+    return await _signed_in(request, caller, service, access, await access.sessions.open(caller.token_id))
 
 
 @router.post(
@@ -56,20 +58,22 @@ async def sign_in(request: Request, service: Service) -> Response:
     summary="Sign in with a one-time login",
     responses=answers(SessionView, problems.LOGIN_EXPIRED, status=201),
 )
-async def sign_in_with_code(body: LoginCode, request: Request, service: Service) -> Response:
+async def sign_in_with_code(body: LoginCode, request: Request, service: Service, access: Access) -> Response:
     """Sign this browser in with the code of the link that `sitelore serve` prints. The response sets a cookie."""
-    return _signed_in(request, service, service.settings.sessions.sign_in(body.code))
+    session = await access.sessions.sign_in(body.code)
+    caller = await access.authenticator.caller_by_id(session.token_id, "")
+    assert caller is not None  # a code stands for the operator
+    return await _signed_in(request, caller, service, access, session)
 
 
 _SIGNED_OUT: Responses = {204: {"description": "The browser is signed out."}}
 
 
 @router.delete("/session", status_code=204, response_class=Response, summary="Sign out", responses=_SIGNED_OUT)
-async def sign_out(request: Request, service: Service) -> Response:
+async def sign_out(request: Request, access: Access) -> Response:
     """End the session of this browser. Idempotent."""
-    sessions = service.settings.sessions
-    if (session := sessions.session_of(request.scope)) is not None:
-        sessions.close(session)
+    if (session := request.scope.get(SESSION)) is not None:
+        await access.sessions.close(session)
     return Response(status_code=204, headers={"Set-Cookie": cookie_header(request.scope, "")})
 
 
@@ -93,18 +97,22 @@ async def start_demo(caller: Annotated[Caller, CRAWLS], service: Service) -> Res
     return Response(encode(run_view(created.run)), 201, {"Location": f"/crawl-runs/{created.run.id}"}, JSON)
 
 
-def _signed_in(request: Request, service: RunService, session: Session) -> Response:
-    answer = _view(request, service, session)
+async def _signed_in(
+    request: Request, caller: Caller, service: RunService, access: AccessControl, session: Session
+) -> Response:
+    answer = await _view(caller, service, access, session)
     answer.status_code = 201
-    answer.headers["Set-Cookie"] = cookie_header(request.scope, session.id)
+    answer.headers["Set-Cookie"] = cookie_header(request.scope, session.cookie)
     return answer
 
 
-def _view(request: Request, service: RunService, session: Session | None) -> Response:
+async def _view(caller: Caller, service: RunService, access: AccessControl, session: Session | None) -> Response:
     view = SessionView(
-        actor=caller_of(request).actor,
+        actor=caller.actor,
+        tenant=str(caller.tenant),
+        scopes=sorted(caller.all_scopes),
         csrf_token=session.csrf if session else "",
-        needs_token=service.settings.needs_token,
+        needs_token=await access.needs_token(),
         has_demo=service.context.demo_site is not None,
         version=version("sitelore"),
     )

@@ -80,30 +80,21 @@ async def _serve(
     from sitelore.app.checks import wait_for_services
     from sitelore.app.demo_site import demo_site
     from sitelore.cli.commands.operations.mcp import mcp_endpoint
+    from sitelore.platform.authentication import ONE_TIME_LOGIN
     from sitelore.serve.context import context_of
     from sitelore.serve.server import serve as serve_api
+    from sitelore.serve.sessions import Sessions
 
     with listening, ExitStack() as demo:
         if operator.is_scaled:
             await wait_for_services(operator)
         async with build_app(data, writing=True, serving=True) as app:
             enable_garbage_collection()
-            settings = _with_dashboard(replace(settings, has_stored_tokens=await app.accounts.directory.has_tokens()))
+            settings = replace(settings, has_stored_tokens=await app.accounts.directory.has_tokens())
             site = None if operator.is_scaled else cache(lambda: demo.enter_context(demo_site()))
-            _print_link(listening, settings.sessions.new_login(), open_browser=open_browser)
+            login = await Sessions(app.accounts.sessions).new_login(ONE_TIME_LOGIN)
+            _print_link(listening, login, open_browser=open_browser)
             await serve_api(replace(context_of(app), demo_site=site), settings, listening, mcp=mcp_endpoint(app))
-
-
-def _with_dashboard(settings: ApiSettings) -> ApiSettings:
-    """The settings, with a random token that browsers get by the printed link, where requests need one."""
-    from secrets import token_urlsafe
-
-    from sitelore.serve.sessions import Sessions
-
-    if not settings.needs_token:
-        return settings
-    own = token_urlsafe(32)
-    return replace(settings, tokens=(*settings.tokens, own), sessions=Sessions(own))
 
 
 def _print_link(listening: socket, code: str, *, open_browser: bool) -> None:

@@ -61,7 +61,7 @@ async def create_tenant(body: NewTenant, caller: Operator, service: Service) -> 
 )
 async def show_tenant(tenant_id: TenantPath, service: Service) -> Response:
     """A tenant, and whether it is suspended."""
-    return Response(encode(tenant_view(await _tenant(tenant_id, service))), media_type=JSON)
+    return Response(encode(tenant_view(await tenant_of(tenant_id, service))), media_type=JSON)
 
 
 @router.post(
@@ -72,7 +72,7 @@ async def show_tenant(tenant_id: TenantPath, service: Service) -> Response:
 )
 async def suspend_tenant(tenant_id: TenantPath, caller: Operator, service: Service, access: Access) -> Response:
     """Refuse the tokens of a tenant from now on. Idempotent."""
-    tenant = await _tenant(tenant_id, service)
+    tenant = await tenant_of(tenant_id, service)
     return await _suspended(tenant, service, caller, access, is_suspended=True)
 
 
@@ -84,7 +84,7 @@ async def suspend_tenant(tenant_id: TenantPath, caller: Operator, service: Servi
 )
 async def resume_tenant(tenant_id: TenantPath, caller: Operator, service: Service, access: Access) -> Response:
     """Accept the tokens of a tenant again. Idempotent."""
-    tenant = await _tenant(tenant_id, service)
+    tenant = await tenant_of(tenant_id, service)
     return await _suspended(tenant, service, caller, access, is_suspended=False)
 
 
@@ -97,7 +97,7 @@ async def resume_tenant(tenant_id: TenantPath, caller: Operator, service: Servic
 )
 async def delete_tenant(tenant_id: TenantPath, caller: Operator, service: Service, access: Access) -> Response:
     """Refuse the tokens of a tenant, cancel its runs, and delete everything of it."""
-    tenant = await _tenant(tenant_id, service)
+    tenant = await tenant_of(tenant_id, service)
     await _suspended(tenant, service, caller, access, is_suspended=True)
     await service.context.delete_tenant(tenant)
     await _tenants(service, caller).record("tenant.deleted", tenant)
@@ -112,7 +112,8 @@ async def _suspended(tenant: Tenant, service: RunService, caller: Caller, access
     return Response(encode(tenant_view(changed)), media_type=JSON)
 
 
-async def _tenant(tenant_id: str, service: RunService) -> Tenant:
+async def tenant_of(tenant_id: str, service: RunService) -> Tenant:
+    """The tenant with this id."""
     is_number = tenant_id.isascii() and tenant_id.isdecimal() and len(tenant_id) <= _MAX_DIGITS
     tenant = await service.context.directory.tenant(TenantId(int(tenant_id))) if is_number else None
     if tenant is None:
