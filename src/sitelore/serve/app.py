@@ -27,6 +27,7 @@ from sitelore.serve.routes import audits, operations, pages, quick, runs, sessio
 from sitelore.serve.routes.platform import (
     accounts,
     channels,
+    fixes,
     media,
     signup,
     tenant_settings,
@@ -42,7 +43,8 @@ _BY_STATUS = {
 }  # fmt: skip
 ROUTERS = (
     quick.router, runs.router, pages.router, sites.router, session.router, audits.router, channels.router, webcrawl.router,
-    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
+    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, fixes.router,
+    operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300

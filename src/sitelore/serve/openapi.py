@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from sitelore.serve import problems, schemas
 from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
-from sitelore.serve.platform import account_schemas, channel_schemas, media_schemas, webhook_views
+from sitelore.serve.platform import account_schemas, channel_schemas, fix_views, media_schemas, webhook_views
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
@@ -69,7 +69,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.SiteChanges, schemas.HeldPages,
     schemas.UrlFacetsView, schemas.PageView,
     schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem, *channel_schemas.ANSWERS,
-    *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS,
+    *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS, *fix_views.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
