@@ -1,4 +1,5 @@
-"""Interfaces of the platform (Protocols): channels and their schedules, accounts, the audit log, rate limits, webhooks, media.
+"""Interfaces of the platform (Protocols): channels and their schedules, accounts, the audit log, rate limits, webhooks, media,
+fix requests.
 
 Separate from `ports.py`, because only servers, and crawls with media, need them. Implemented by `store/platform`, `MediaFiles`
 by `store/blobs`, `RateLimiter` and `SessionStore` also by `platform`.
@@ -27,6 +28,7 @@ from sitelore.model.platform.channels import (
     TenantCrawlSettings,
     TenantUsage,
 )
+from sitelore.model.platform.fixes import ConnectedRepository, DueFix, FixLimit, FixRequest
 from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, StoredMedia
 from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, WorkerLease
 from sitelore.model.platform.rate_limits import BucketState, RateLimit
@@ -503,4 +505,51 @@ class MediaLibrary(Protocol):
 
     def references(self) -> AsyncIterator[set[str]]:
         """All keys of files that rows refer to, thumbnails included, in parts."""
+        ...
+
+
+# Fix requests
+
+
+class FixStore(Protocol):
+    """Connected repositories and fix requests of one tenant."""
+
+    def for_tenant(self, tenant: TenantId) -> FixStore:
+        """Those of another tenant in the same database."""
+        ...
+
+    async def save_repository(self, repository: ConnectedRepository) -> None:
+        """Connect a repository to its site, in place of the one before."""
+        ...
+
+    async def repository(self, site: SiteId) -> ConnectedRepository | None:
+        """The repository of a site."""
+        ...
+
+    async def delete_repository(self, site: SiteId) -> bool:
+        """Delete the repository of a site with its token. False when there is none. Requests that were opened stay listed."""
+        ...
+
+    async def request_fix(self, request: FixRequest) -> tuple[FixRequest | None, FixLimit | None]:
+        """Queue a request, or the pending one of the same set of findings again. Without one: the limit that refuses it."""
+        ...
+
+    async def fix(self, site: SiteId, request: str) -> FixRequest | None:
+        """The request of a site with this id."""
+        ...
+
+    async def list_fixes(self, site: SiteId, limit: int, offset: int) -> tuple[list[FixRequest], int]:
+        """A page of the requests of a site, newest first, and the total."""
+        ...
+
+    async def due_fixes(self, now: float, limit: int) -> list[DueFix]:
+        """Requests of all tenants that are due, the longest first."""
+        ...
+
+    async def claim_fix(self, request: str, now: float, until: float) -> FixRequest | None:
+        """Lease a request that is due. None when another server has it."""
+        ...
+
+    async def save_fix(self, request: FixRequest) -> None:
+        """Store what became of a request. A request that was deleted stays deleted."""
         ...

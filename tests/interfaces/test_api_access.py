@@ -45,7 +45,7 @@ _NO_ID = "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee"
 NOT_THERE = {
     "run_id": _NO_ID, "job_id": _NO_ID, "site": "nowhere.test", "token_id": "a" * 22, "user_id": _NO_ID, "tenant_id": "987654",
     "pipeline": "update-delta", "channel_id": _NO_ID, "web_page_id": "456789", "web_media_id": "345678",
-    "finding_id": "0" * 20, "webhook_id": _NO_ID, "event_id": "567890",
+    "finding_id": "0" * 20, "fix_id": _NO_ID, "webhook_id": _NO_ID, "event_id": "567890",
 }  # fmt: skip
 BODIES: dict[str, Any] = {
     "POST /crawl": {"url": "https://site.invalid/"},
@@ -58,6 +58,8 @@ BODIES: dict[str, Any] = {
     "POST /manage/v1/tenants": {"name": "more"},
     "POST /manage/v1/tenants/{tenant_id}/deletions": {"site": "nowhere.test", "agree": False},
     "POST /tenant/v1/channels": {"url": "https://more.invalid/"},
+    "PUT /sites/{site}/repository": {"url": "http://10.0.0.1/owner/name", "token": "secret", "host": "github"},
+    "POST /sites/{site}/fixes/pull-request": {"rules": ["lang-missing"]},
     "POST /tenant/v1/webhooks": {"url": "https://more.invalid/"},
 }
 OF_A_PAGE = (

@@ -8,6 +8,8 @@ from tests.ports.frontier import NOW, u
 
 from sitelore.model.audit.findings import AuditScore, Finding, FindingRecord, FindingStatus, Ignore, Severity, finding_key
 from sitelore.model.frontier import Run
+from sitelore.model.ids import SiteId
+from sitelore.model.platform.fixes import ConnectedRepository, FixRequest, FixState, RepositoryHost
 from sitelore.ports import AuditStore
 
 
@@ -25,3 +27,21 @@ async def audited(store: AuditStore, run: Run) -> None:
     await store.ignore(run.site, Ignore("title-length", "by design", key="other"))
     await store.save_settings(run.site, {"rules": {"title-length": False}})
     await store.finish(run.id, AuditScore(1, 2), True, {"run_honesty": {"read": 1}}, NOW + 1)
+
+
+REPOSITORY = "https://git.test/owner/site"
+
+
+def repository_of(site: SiteId, **more: Any) -> ConnectedRepository:
+    """A connected repository of a site."""
+    values = {"host": RepositoryHost.GITHUB, "url": REPOSITORY, "base": "main", "token": "plain:secret", "created_at": NOW}
+    return ConnectedRepository(site, **{**values, **more})
+
+
+def fix_request(site: SiteId, request: str = "fix", subject: str = "sitelore/title-missing-1", **more: Any) -> FixRequest:
+    """A new request for a draft pull request."""
+    values = {
+        "repository": REPOSITORY, "branch": subject, "rules": ("title-missing",), "chosen": (), "state": FixState.QUEUED,
+        "created_at": NOW, "created_by": "a person",
+    }  # fmt: skip
+    return FixRequest(request, site, subject=subject, **{**values, **more})

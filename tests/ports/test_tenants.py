@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
-from tests.ports.audits import audited
+from tests.ports.audits import audited, fix_request, repository_of
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, facts, link, seed, u
 from tests.ports.test_search_index import EPOCH, MODEL, page_of, vector
@@ -38,6 +38,7 @@ from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
 from sitelore.platform.accounts import AccountService, TokenRequest
 from sitelore.store.audits.audit_store import SqlAuditStore
+from sitelore.store.audits.fix_requests import SqlFixStore
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
@@ -59,11 +60,12 @@ NOT_BY_TENANT = {
     "schedules_due",
     "tokens_by_id",
     "webhook_queues_due",
+    "fix_requests_due",
 }
 """Indexes of schedulers, maintenance and authentication, which serve all tenants."""
 SHARED = {
     "tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens", "webhook_endpoints",
-    "webhook_queues",
+    "webhook_queues", "fix_requests",
 }  # fmt: skip
 """Tables that schedulers, maintenance and authentication read across tenants."""
 
@@ -105,6 +107,9 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
         MODEL, [(text.text_hash, vector(content)) for text in await search_index.texts_to_embed(MODEL, 9)]
     )
     await audited(SqlAuditStore(ledger._engine, ledger._tenant), run)
+    fixes = SqlFixStore(ledger._engine, ledger._tenant)
+    await fixes.save_repository(repository_of(run.site))
+    assert (await fixes.request_fix(fix_request(run.site, f"fix-{content}")))[1] is None
 
 
 async def fill_accounts(engine: Engine, tenant: TenantId, name: str) -> None:

@@ -56,6 +56,7 @@ from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, Ho
 
 if TYPE_CHECKING:
     from sitelore.app.accounts import LazyAccounts
+    from sitelore.app.audit.pull_requests import FixService
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
@@ -253,6 +254,7 @@ class App:
             in_background("schedules", partial(self._run_schedules, stop)),
             in_background("audits", partial(self._audit_runs, stop)),
             in_background("webhooks", partial(self._send_webhooks, stop)),
+            in_background("pull requests", partial(self._open_pull_requests, stop)),
         ):
             if self.is_shared:
                 async with in_background("retention", partial(self._delete_expired, stop)):
@@ -286,6 +288,14 @@ class App:
         from sitelore.app.audit.phase import keep_auditing  # noqa: PLC0415 not needed by a crawl
 
         await keep_auditing(self, stop)
+
+    def fix_service(self) -> FixService:
+        """Draft pull requests for findings of audits."""
+        return self.webhooks.fixes(self)
+
+    async def _open_pull_requests(self, stop: asyncio.Event) -> None:
+        """Work on fix requests. For servers only, like audits."""
+        await self.fix_service().forever(stop)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
         """Apply retention periods once an hour."""
@@ -424,11 +434,12 @@ class App:
 
 
 class LazyWebhooks:
-    """Builds the webhook service, and access to retention policies, when they are first used: a crawl needs neither."""
+    """Builds the services that send requests of tenants, and access to retention policies, when they are first used."""
 
     def __init__(self, engine: Engine, ledger: Ledger, clock: Clock, redaction: Redaction, access: Access) -> None:
         self._parts = (engine, ledger, clock, redaction, access)
         self._service: WebhookService | None = None
+        self._fixes: FixService | None = None
         self._fetcher: Fetcher | None = None
 
     def service(self) -> WebhookService:
@@ -440,16 +451,29 @@ class LazyWebhooks:
             from sitelore.platform.webhooks import WebhookService  # noqa: PLC0415 see above
             from sitelore.store.platform.webhooks import SqlWebhooks  # noqa: PLC0415 see above
 
-            engine, ledger, clock, redaction, access = self._parts
-            operator = operator_settings()
-            # Proxies and certificates of the operator apply; headers and credentials for sites do not.
-            own_access = RunAccess(Access(proxies=access.proxies, ca_file=access.ca_file, insecure=access.insecure))
-            guard = AddressGuard((), operator.allow_private)
-            self._fetcher = HttpFetcher(FETCH_SETTINGS, guard, access=own_access)
-            webhooks, secrets = SqlWebhooks(engine, DEFAULT_TENANT), SecretBox(operator.secrets_keys)
+            engine, ledger, clock, redaction, _ = self._parts
+            guard = AddressGuard((), operator_settings().allow_private)
+            self._fetcher = HttpFetcher(FETCH_SETTINGS, guard, access=self._access())
+            webhooks, secrets = SqlWebhooks(engine, DEFAULT_TENANT), SecretBox(operator_settings().secrets_keys)
             sender = WebhookSender(webhooks, ledger, self._fetcher, guard, clock, secrets, redaction)
             self._service = WebhookService(webhooks, sender, secrets, clock)
         return self._service
+
+    def fixes(self, app: App) -> FixService:
+        """Connected repositories and fix requests of all tenants; one object for the life of the application."""
+        if self._fixes is None:
+            from sitelore.app.audit.pull_requests import FixService  # noqa: PLC0415 see above
+            from sitelore.platform.secret_box import SecretBox  # noqa: PLC0415 see above
+            from sitelore.store.audits.fix_requests import SqlFixStore  # noqa: PLC0415 see above
+
+            store, secrets = SqlFixStore(self._parts[0], DEFAULT_TENANT), SecretBox(operator_settings().secrets_keys)
+            self._fixes = FixService(app, store, secrets, AddressGuard((), operator_settings().allow_private), self._access())
+        return self._fixes
+
+    def _access(self) -> RunAccess:
+        """The operator's proxies and certificates, without headers and credentials for sites."""
+        access = self._parts[4]
+        return RunAccess(Access(proxies=access.proxies, ca_file=access.ca_file, insecure=access.insecure))
 
     def retention(self, tenant: TenantId) -> SqlRetention:
         """The retention policy of a tenant."""

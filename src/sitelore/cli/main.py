@@ -55,6 +55,7 @@ COMMANDS = {
     "tenant": _Command("operations.accounts", "Create, list, suspend and delete tenants."),
     "token": _Command("operations.accounts", "Create, list, rotate and revoke API tokens."),
     "webhooks": _Command("operations.webhooks", "Manage webhooks: receivers of events about crawls."),
+    "repository": _Command("operations.repository", "Connect the repository of a site, for draft pull requests."),
 }
 
 

@@ -94,7 +94,7 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One GET request, or a POST when it has a body. Validators make it conditional."""
+    """One HTTP request. Validators make it conditional."""
 
     url: Url
     etag: str | None = None
@@ -107,13 +107,13 @@ class Request:
     accept: str | None = None
     """The media type to request; None: a page."""
     method: str = "GET"
-    """GET; HEAD for the head of the response alone; POST with a body."""
+    """GET; HEAD for the head of the response alone; POST, PUT or PATCH with a body."""
     size_limits: tuple[int, int] | None = None
     """Replaces the run's limits on the size of the body: for videos, and for anything else."""
     body: bytes | None = None
-    """The body of a POST, which is sent without cookies."""
+    """The body, which is sent without cookies."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Headers of a POST."""
+    """More headers, in place of those with equal names."""
 
 
 @dataclass(frozen=True, slots=True)

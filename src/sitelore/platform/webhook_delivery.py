@@ -35,6 +35,7 @@ from sitelore.model.platform.webhooks import (
 from sitelore.model.response import Failure, Fetched, Request, Response
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, FetchLimits, Pace, Redaction
 from sitelore.model.url import Url
+from sitelore.platform.outgoing import refusal
 from sitelore.platform.secret_box import SecretBox, SecretUnreadable
 from sitelore.platform.signatures import sign
 from sitelore.platform_ports import Webhooks
@@ -156,18 +157,7 @@ class WebhookSender:
 
     def refusal(self, url: str) -> str | None:
         """Why messages must not be sent to this URL; None when they may. The address is checked again at every connection."""
-        target = Url.parse(url)
-        if target is None:
-            return "not an http(s) URL"
-        if refused := self._guard.judge_url(target):
-            return refused
-        if target.scheme != "https" and not self._is_opened_by_operator(target):
-            return "not an https URL; http is for addresses that SITELORE_ALLOW_PRIVATE names"
-        return None
-
-    def _is_opened_by_operator(self, url: Url) -> bool:
-        # The guard has allowed it: an address that it refuses otherwise is one that the operator named.
-        return self._guard.is_exempt(url.host, url.port) or self._guard.refuses(url.host) is not None
+        return refusal(url, self._guard)
 
     async def send(self, endpoint: WebhookEndpoint, message: Message) -> Attempt:
         """Try once to send a message to an endpoint."""

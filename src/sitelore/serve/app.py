@@ -27,6 +27,7 @@ from sitelore.serve.routes import audits, operations, pages, quick, runs, sessio
 from sitelore.serve.routes.platform import (
     accounts,
     channels,
+    fixes,
     manage,
     media,
     signup,
@@ -43,7 +44,7 @@ _BY_STATUS = {
 }  # fmt: skip
 ROUTERS = (
     quick.router, runs.router, pages.router, sites.router, session.router, audits.router, channels.router, webcrawl.router,
-    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, manage.router,
+    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, manage.router, fixes.router,
     operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"

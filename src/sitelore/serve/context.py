@@ -24,6 +24,7 @@ from sitelore.serve.sessions import Sessions
 
 if TYPE_CHECKING:
     from sitelore.app.app import App
+    from sitelore.app.audit.pull_requests import FixService
     from sitelore.app.settings import OperatorSettings
     from sitelore.crawl.search_service import SearchService
     from sitelore.platform.media import MediaService
@@ -59,6 +60,8 @@ class AppContext:
     """Cancels the runs of a tenant and deletes everything of it."""
     open_webhooks: Callable[[], WebhookService]
     """Builds the webhook service on first use."""
+    open_fixes: Callable[[], FixService]
+    """Builds the service for draft pull requests on first use."""
     open_media: Callable[[TenantId], MediaService]
     """Gives the media of a tenant."""
     operations: Operations
@@ -100,7 +103,7 @@ def context_of(app: App) -> AppContext:
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
-        app.delete_tenant, app.webhooks.service, app.media_service, app.accounts.operations, app.accounts.sessions,
+        app.delete_tenant, app.webhooks.service, app.fix_service, app.media_service, app.accounts.operations, app.accounts.sessions,
         None if app.is_shared else app.gate.closed_hosts, app.redaction,
     )  # fmt: skip
 

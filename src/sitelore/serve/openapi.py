@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from sitelore.serve import problems, schemas
 from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
-from sitelore.serve.platform import account_schemas, channel_schemas, media_schemas, operation_views, webhook_views
+from sitelore.serve.platform import account_schemas, channel_schemas, fix_views, media_schemas, operation_views, webhook_views
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 from sitelore.serve.routes import page_views, run_views
 
@@ -71,7 +71,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.UrlFacetsView, schemas.PageView,
     schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem, *channel_schemas.ANSWERS,
     *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS,
-    *operation_views.ANSWERS,
+    *operation_views.ANSWERS, *fix_views.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
     schemas.FixView, schemas.IssueList, *page_views.ANSWERS, *run_views.ANSWERS,
 )  # fmt: skip

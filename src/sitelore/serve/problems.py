@@ -44,6 +44,8 @@ TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
 TOKEN_NOT_FOUND = ProblemType("token-not-found", 404, "Token not found")
 USER_NOT_FOUND = ProblemType("user-not-found", 404, "User not found")
 FINDING_NOT_FOUND = ProblemType("finding-not-found", 404, "Finding not found")
+REPOSITORY_NOT_FOUND = ProblemType("repository-not-found", 404, "The site has no connected repository")
+FIX_NOT_FOUND = ProblemType("fix-not-found", 404, "Fix request not found")
 WEBHOOK_NOT_FOUND = ProblemType("webhook-not-found", 404, "Webhook or delivery not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
@@ -68,7 +70,7 @@ KINDS = (
     SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
     WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
     TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
-    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED,
+    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED, REPOSITORY_NOT_FOUND, FIX_NOT_FOUND,
 )  # fmt: skip
 
 

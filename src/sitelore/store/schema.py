@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0014"
+REVISION = "0015"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000

@@ -2,7 +2,7 @@
 
 Every query names its tenant anyway; the policies are a second lock for a query that forgets it. A transaction sets its tenant
 with `set_config(…, is_local)`, which ends with the transaction and so cannot reach the next user of a pooled connection.
-Schedulers, maintenance, authentication and senders of webhooks serve all tenants: they may read the tables in
+Schedulers, maintenance, authentication, senders of webhooks and fix requests serve all tenants: they may read the tables in
 `_SHARED_TABLES` across tenants.
 
 Superusers and roles with BYPASSRLS ignore policies. Connected as one of them, the application takes the role `APP_ROLE` for all
@@ -31,7 +31,7 @@ APP_ROLE = "sitelore_app"
 _ALL_TENANTS = "*"
 _SHARED_TABLES = frozenset({
     "tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens", "webhook_endpoints",
-    "webhook_queues",
+    "webhook_queues", "fix_requests",
 })  # fmt: skip
 _SET_TENANT = "SELECT set_config('sitelore.tenant', $1, true)"
 _CURRENT = "current_setting('sitelore.tenant', true)"

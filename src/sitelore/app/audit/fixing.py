@@ -6,10 +6,12 @@ run again on the patched page. Nothing in the checkout is changed.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,19 +67,30 @@ def read_checkout(folder: Path, start_path: str = "/") -> Checkout:
         raise UsageError(f"no folder {folder}")
     files: dict[str, str] = {}
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        folders[:] = sorted(name for name in folders if is_source_folder(name))
         for name in sorted(names):
             path = Path(parent, name)
             relative = path.relative_to(folder).as_posix()
-            if (name in CONFIGURATION or kind_of(relative) is not None) and not path.is_symlink() and _is_small(path):
+            if is_source_name(relative) and not path.is_symlink() and path.stat().st_size <= MAX_FILE_BYTES:
                 files[relative] = path.read_bytes().decode("utf-8", "surrogateescape")
         if len(files) > MAX_FILES:
             raise UsageError(f"{folder} has more than {MAX_FILES:,} source files; name the folder of the site's sources")
     return Checkout(files, start_path)
 
 
-def _is_small(path: Path) -> bool:
-    return path.stat().st_size <= MAX_FILE_BYTES
+def base_path_of(site: Site) -> str:
+    """The path of the URL under which a site is published: the folder of its start page."""
+    return site.start.url.path.rpartition("/")[0] + "/" if site.start is not None else "/"
+
+
+def is_source_folder(name: str) -> bool:
+    """Whether fixes may read a folder of this name."""
+    return not name.startswith(".") and name not in _SKIPPED_FOLDERS
+
+
+def is_source_name(path: str) -> bool:
+    """Whether fixes may read a file of this name: a source, or the configuration of a generator."""
+    return posixpath.basename(path) in CONFIGURATION or kind_of(path) is not None
 
 
 async def find_fixes(
@@ -100,9 +113,8 @@ async def find_fixes(
             if checkout is None:
                 fixes.proposals.append(propose_html(await pages.html(finding.url), context))
                 continue
-            proposal = propose(checkout, await pages.text(finding.url), context)
-            _check(proposal, checkout)
-            fixes.proposals.append(proposal)
+            # In a thread: a server answers requests meanwhile.
+            fixes.proposals.append(await asyncio.to_thread(_checked, checkout, await pages.text(finding.url), context))
             if of_template:
                 templates_done.add(finding.rule)
         except NoFix as reason:
@@ -177,17 +189,27 @@ class _Pages:
 # Checks
 
 
-def _check(proposal: Proposal, checkout: Checkout) -> None:
-    """Refuse a proposal that changes too much, or after which the rule still fires on a page of plain HTML."""
+def _checked(checkout: Checkout, page: PageText, context: FixContext) -> Proposal:
+    """A proposal in a checkout that passed its checks; `NoFix` when there is none."""
+    proposal = propose(checkout, page, context)
+    return replace(proposal, is_checked=_check(proposal, checkout))
+
+
+def _check(proposal: Proposal, checkout: Checkout) -> bool:
+    """Refuse a proposal that changes too much, or after which the rule still fires on a page of plain HTML.
+
+    Gives whether the rule was run again.
+    """
     before = checkout.files[proposal.path]
     after = apply_edits(before, proposal.edits)
     if changed_lines(before, after) > MAX_CHANGED_LINES:
         raise NoFix("too many lines would change")
     rule = RULES[proposal.finding.rule]
     if rule.page_check is None or checkout.is_generated or kind_of(proposal.path) != "html":
-        return
+        return False
     if proposal.finding.key in {each.key for each in _findings(proposal.finding, after)}:
         raise NoFix("the rule would still find it")
+    return True
 
 
 def _findings(finding: Finding, html: str) -> Iterator[Finding]:

@@ -31,6 +31,8 @@ class Proposal:
     after: str
     mapping: str = ""
     """How the file was found."""
+    is_checked: bool = False
+    """Whether the same rule ran on the patched file and does not find it any more."""
 
 
 @dataclass(frozen=True, slots=True)

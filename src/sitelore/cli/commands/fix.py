@@ -1,4 +1,4 @@
-"""`sitelore fix`: proposals that mend findings, as patches for a checkout or as HTML before and after."""
+"""`sitelore fix`: proposals that mend findings, as patches, as HTML before and after, or as a draft pull request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from sitelore.app.audit.fixing import Fixes
+    from sitelore.model.platform.fixes import FixRequest
 
 _EXAMPLES = 10
+_LISTED = 50
 
 
 def fix(
@@ -30,6 +32,10 @@ def fix(
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the patches and their summary.")] = Path("fixes"),
     rule: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this rule (or `canonical-*`).")] = None,
+    pull_request: Annotated[
+        bool, typer.Option("--pull-request", help="Open a draft in the connected repository (`sitelore repository`).")
+    ] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show what became of the pull requests of the site.")] = False,
     words: Annotated[
         Path | None, typer.Option(metavar="FILE", help="JSON with texts of a person by the key of the finding.")
     ] = None,
@@ -42,6 +48,10 @@ def fix(
     """Write patches that mend what an audit has found. The checkout itself is not changed."""
     from sitelore.app.audit.fixing import write_fixes
 
+    if pull_request or status:
+        if checkout is not None or words is not None or run is not None:
+            raise UsageError("--pull-request and --status take no --checkout, --words or --run")
+        return _pull_requests(data, site, selected_rules(rule) if rule else (), open_one=pull_request, as_json=as_json)
     fixes = run_async(_find(data, site, run, selected_rules(rule), checkout, _words(words)))
     names = write_fixes(fixes, out)
     if as_json:
@@ -59,6 +69,39 @@ def fix(
     return 0
 
 
+def _pull_requests(data: Path, site: str | None, rules: Collection[str], *, open_one: bool, as_json: bool) -> int:
+    """Open a pull request, or look at those of the site. Gives the exit code."""
+    requests = run_async(_work_on_requests(data, site, rules, open_one=open_one))
+    if as_json:
+        print_json(requests)
+    else:
+        console = data_console()
+        for each in requests:
+            text = f"{each.state:<12}  {', '.join(each.rules) or 'chosen findings'}  {each.url or each.branch}  {each.error}"
+            console.print(visible(text.rstrip()), markup=False, soft_wrap=True)
+    if not requests:
+        note("no pull requests yet; open one with `sitelore fix --pull-request --rule ID`")
+    return 1 if open_one and any(each.error for each in requests) else 0
+
+
+async def _work_on_requests(data: Path, site: str | None, rules: Collection[str], *, open_one: bool) -> list[FixRequest]:
+    from sitelore.app.audit.pull_requests import FixSelection
+    from sitelore.audit.fixes.proposals import FIXABLE
+
+    if open_one and not rules:
+        raise UsageError("--pull-request needs --rule ID (or a pattern): one pull request mends one kind of findings")
+    async with build_app(data, writing=True) as app:
+        run = await find_audited_run(app, data, site, None)
+        service = app.fix_service()
+        if not open_one:
+            listed, _ = await service.requests(run.tenant, run.site, _LISTED, 0)
+            return [await service.refresh(run.tenant, run.site, each.id) or each for each in listed]
+        # A pattern may name rules without patches as well; a single rule is refused with its reason.
+        chosen = tuple(rules) if len(rules) == 1 else tuple(FIXABLE.intersection(rules))
+        request = await service.request(run.tenant, run.site, run.site_name, FixSelection(rules=chosen))
+        return [await service.work_on(run.tenant, request.id) or request]
+
+
 async def _find(
     data: Path,
     site: str | None,
@@ -67,14 +110,12 @@ async def _find(
     checkout: Path | None,
     words: Mapping[str, str],
 ) -> Fixes:
-    from sitelore.app.audit.fixing import find_fixes, read_checkout
+    from sitelore.app.audit.fixing import base_path_of, find_fixes, read_checkout
     from sitelore.app.audit.phase import audit_run
 
     async with build_app(data, writing=False) as app:
         result = await audit_run(app, await find_audited_run(app, data, site, run), store=False)
-        start = result.site.start
-        base = start.url.path.rpartition("/")[0] + "/" if start is not None else "/"
-        sources = read_checkout(checkout, base) if checkout is not None else None
+        sources = read_checkout(checkout, base_path_of(result.site)) if checkout is not None else None
         return await find_fixes(app, result, result.selected(rules), sources, words)
 
 

@@ -130,9 +130,10 @@ class HttpFetcher:
         if request.last_modified:
             headers["If-Modified-Since"] = request.last_modified
         if request.body is not None:
-            headers |= {"Content-Length": str(len(request.body)), **dict(request.headers)}
+            headers["Content-Length"] = str(len(request.body))
         elif self._cookies and (cookie := self._cookies.header(url)):
             headers["Cookie"] = cookie
+        headers |= dict(request.headers)
         lines = [f"{name}: {value}" for name, value in self._access.apply(url, headers).items()]
         if not _VISIBLE.fullmatch(url.target) or not all(map(_SINGLE_LINE.fullmatch, lines)):
             return None

@@ -443,6 +443,41 @@ CREATE TABLE page_media (
 	PRIMARY KEY (tenant_id, page_id, position),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE connected_repositories (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	host TEXT NOT NULL,
+	url TEXT NOT NULL,
+	base TEXT NOT NULL,
+	token TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	created_by TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE fix_requests (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	site_id INTEGER NOT NULL,
+	repository TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	branch TEXT NOT NULL,
+	rules TEXT NOT NULL,
+	chosen TEXT NOT NULL,
+	findings TEXT NOT NULL,
+	state TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	created_by TEXT NOT NULL,
+	updated_at DOUBLE NOT NULL,
+	due_at DOUBLE NOT NULL,
+	attempts INTEGER DEFAULT '0' NOT NULL,
+	number INTEGER,
+	url TEXT NOT NULL,
+	merged_at DOUBLE,
+	error TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE redactions (
 	tenant_id INTEGER NOT NULL,
 	run_id TEXT NOT NULL,
@@ -618,6 +653,7 @@ CREATE INDEX crawl_jobs_to_follow_up ON crawl_jobs (tenant_id, run_id) WHERE fol
 CREATE INDEX events_created ON events (tenant_id, created_at);
 CREATE INDEX events_of_run ON events (tenant_id, run_id, id);
 CREATE INDEX findings_by_rule ON findings (tenant_id, site_id, rule, status);
+CREATE INDEX fix_requests_due ON fix_requests (due_at) WHERE state IN ('queued', 'open');
 CREATE INDEX idempotency_keys_created ON idempotency_keys (tenant_id, created_at);
 CREATE INDEX links_to ON links (tenant_id, target_id, version_id);
 CREATE INDEX media_of_type ON media (tenant_id, type, id);
@@ -656,6 +692,7 @@ CREATE UNIQUE INDEX audit_log_entries ON audit_log (tenant_id, id);
 CREATE UNIQUE INDEX channels_of_host ON channels (tenant_id, host);
 CREATE UNIQUE INDEX channels_of_site ON channels (tenant_id, site_id);
 CREATE UNIQUE INDEX crawl_jobs_active ON crawl_jobs (tenant_id, channel_id) WHERE active = 1;
+CREATE UNIQUE INDEX fix_requests_of_branch ON fix_requests (tenant_id, site_id, repository, branch);
 CREATE UNIQUE INDEX media_of_content ON media (tenant_id, content_hash);
 CREATE UNIQUE INDEX models_named ON models (tenant_id, name);
 CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;

@@ -1,4 +1,4 @@
-"""The tables of the platform: accounts and the audit log; channels, their crawls, schedules and brands; media.
+"""The tables of the platform: accounts and the audit log; channels, their crawls, schedules and brands; media; fix requests.
 
 They join the metadata of `store/schema.py` when this is imported: opening a data directory for a crawl does without.
 """
@@ -329,3 +329,59 @@ page_media = sa.Table(
 at its URL changes on every page."""
 sa.Index("page_media_of_url", page_media.c.tenant_id, page_media.c.url_id, page_media.c.page_id)
 sa.Index("page_media_of_site", page_media.c.tenant_id, page_media.c.site_id, page_media.c.url_id)
+
+connected_repositories = sa.Table(
+    "connected_repositories",
+    metadata,
+    tenant_column(),
+    sa.Column("site_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("host", sa.Text, nullable=False),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("base", sa.Text, nullable=False),
+    # Encrypted where the operator has set a key (`platform/secret_box.py`).
+    sa.Column("token", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    belongs_to("sites"),
+)
+"""The repository from which each site is made, with the token for draft pull requests."""
+
+fix_requests = sa.Table(
+    "fix_requests",
+    metadata,
+    tenant_column(),
+    # A UUID of version 7.
+    sa.Column("id", Key, primary_key=True),
+    sa.Column("site_id", sa.Integer, nullable=False),
+    sa.Column("repository", Key, nullable=False),
+    # The name of the set of findings; the branch has a number after it when one was merged before.
+    sa.Column("subject", Key, nullable=False),
+    sa.Column("branch", Key, nullable=False),
+    # JSON arrays: rules, chosen findings (empty: all of the rules), and the findings that the pull request mends.
+    sa.Column("rules", sa.Text, nullable=False),
+    sa.Column("chosen", sa.Text, nullable=False),
+    sa.Column("findings", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("updated_at", sa.Double, nullable=False),
+    # When a server next works on it; a lease while one does.
+    sa.Column("due_at", sa.Double, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("number", sa.Integer),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("merged_at", sa.Double),
+    sa.Column("error", sa.Text, nullable=False),
+    belongs_to("sites"),
+)
+"""Draft pull requests for findings of audits."""
+sa.Index(
+    "fix_requests_of_branch",
+    fix_requests.c.tenant_id,
+    fix_requests.c.site_id,
+    fix_requests.c.repository,
+    fix_requests.c.branch,
+    unique=True,
+)
+# Not by tenant: servers work for all tenants.
+partial_of(fix_requests, "fix_requests_due", "state IN ('queued', 'open')", "due_at")
