@@ -28,7 +28,7 @@ async def test_a_crawl_goes_on_where_the_system_cannot_start_the_process(
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
     warned = asyncio.Event()
     handler = logging.Handler()
-    handler.emit = lambda _: warned.set()  # type: ignore[method-assign]
+    monkeypatch.setattr(handler, "emit", lambda _: warned.set())
     logging.getLogger(index_process.__name__).addHandler(handler)
     try:
         async with index_while_crawling(tmp_path):

@@ -44,8 +44,8 @@ _BY_STATUS = {
 }  # fmt: skip
 ROUTERS = (
     quick.router, runs.router, pages.router, sites.router, session.router, audits.router, channels.router, webcrawl.router,
-    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, manage.router, fixes.router,
-    operations.router,
+    media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, manage.router,
+    fixes.router, operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
