@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
+
 from .conftest import ReadPage
-from .scored import MENU, PROSE, SENTENCES, scored
+from .scored import MENU, PROSE, SENTENCES, Scored, scored
 
 CARDS = "".join(f"<li class=card><a href=/story/{n}><h4>Another story {n}</h4></a></li>" for n in range(6))
 PAGE = (
@@ -240,3 +244,47 @@ def test_blocks_of_nothing_but_punctuation_go() -> None:
     row = "<table><tr><td>a</td><td>-</td></tr></table>"
     page = scored(f"{PROSE}<div>|</div><div>\u00b7 \u2022</div><div>&lt;&gt;</div><p>\U0001f44d</p><p>4</p><pre>...</pre>{row}")
     assert page.kept(page.select({}))[len(SENTENCES) :] == ["\U0001f44d", "4", "...", "a", "-"]
+
+
+def thread(template: str, texts: Sequence[str] = SENTENCES[:4]) -> str:
+    posts = "".join(template.format(n=n, name=f"Miller Number{n}", text=text) for n, text in enumerate(texts, 1))
+    return f"<h1>Old mills</h1><div class=thread>{posts}</div>"
+
+
+FORUM_POST = (
+    "<article class=message><section class=message-user><div class=avatar><a href=/u/{n}>M</a></div>"
+    "<h4><a class=username href=/u/{n}>{name}</a></h4><dl><dt>Joined</dt><dd>Jan {n}, 2015</dd></dl></section>"
+    "<div class=message-cell><header><ul><li><a href=#p{n}>Oct {n}, 2024</a></li><li><a href=#p{n}>#{n}</a></li></ul></header>"
+    "<div class=body>{text}</div><div class=note>Last edited: Oct 30, 2024</div></div></article>"
+)
+COMMENT = "<div class=c><p class=head><span itemprop=author>{name}</span> · {n} days ago</p><p>{text}</p></div>"
+CARD = "<div class=c><h3><a href=/{n}>About mill {n}</a></h3><p class=author>{name}</p><p>{text}</p></div>"
+
+
+def short_texts(page: Scored) -> list[str]:
+    """Everything but the sentences and the page's title."""
+    return [text for text in page.texts() if text not in SENTENCES and text != "Old mills"]
+
+
+@pytest.mark.parametrize(
+    ("post", "header"),
+    [(FORUM_POST, ["Miller Number{n}", "Oct {n}, 2024"]), (COMMENT, ["Miller Number{n} · {n} days ago"])],
+)
+def test_every_post_of_a_thread_keeps_its_author_and_its_date_and_no_more(post: str, header: list[str]) -> None:
+    page = scored(thread(post))
+    kept = page.kept(page.select(dict.fromkeys(short_texts(page), 0.0)))
+    expected = [[line.format(n=n) for line in header] + [text] for n, text in enumerate(SENTENCES[:4], 1)]
+    assert kept == ["Old mills", *(text for post_texts in expected for text in post_texts)]
+
+
+def test_cards_and_single_texts_get_no_author() -> None:
+    for html in (thread(CARD), thread(COMMENT, SENTENCES[:1])):
+        page = scored(html)
+        dropped = [text for text in short_texts(page) if not text.startswith("About")]
+        assert not set(page.kept(page.select(dict.fromkeys(dropped, 0.0)))) & set(dropped)
+
+
+def test_posts_that_are_cut_stay_cut() -> None:
+    page = scored(PROSE + thread(FORUM_POST, ["Nice mill, thanks for the walk", "Thanks, I liked it a lot"]))
+    kept = page.kept(page.select(dict.fromkeys((text for text in page.texts() if text not in SENTENCES), 0.0)))
+    assert kept == list(SENTENCES)

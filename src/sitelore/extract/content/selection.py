@@ -29,6 +29,7 @@ from sitelore.extract.content.block_scorer import (
     Units,
     group_templates,
 )
+from sitelore.extract.content.post_headers import keep_post_headers
 from sitelore.extract.content.visibility import PRICE
 from sitelore.extract.content.vocabulary import INLINE, LANDMARK, MARK, SECONDARY_LANDMARKS, TAG_NUMBER
 
@@ -170,6 +171,7 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
     drop_repeats(page, kept_blocks)
     drop_bare_headings(page, kept_blocks, elements)
     _drop_punctuation(page, kept_blocks)
+    keep_post_headers(page, kept_blocks, elements)
     cuts = [cut for cut in cuts if not all(kept_blocks[cut.first : cut.last])]
     return Selection(kept_blocks, cuts, threshold, expected_f1)
 
