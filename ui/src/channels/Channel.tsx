@@ -82,7 +82,7 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
           <RunProgress summary={live} />
         </div>
       )}
-      {figures.data && <Figures channel={channel.data} figures={figures.data} />}
+      {figures.data && <Figures figures={figures.data} />}
       <Tabs value={shown} onChange={open} keepMounted={false} activateTabWithKeyboard={false}>
         <Tabs.List aria-label={texts.channel.tabsLabel} mb="md">
           {TABS.map((each) => (
@@ -129,15 +129,25 @@ function Heading({ channel, status }: { channel: Channel; status: CrawlStatus })
         <CrawlStateLabel state={status.status} />
       </Group>
       <WebLink url={channel.url}>{channel.url}</WebLink>
+      <Group gap="0 0.75rem">
+        {channel.lastCrawledAt !== null && !status.isActive && (
+          <Text size="sm" c="dimmed">
+            {texts.channels.lastCrawl}: <Time value={channel.lastCrawledAt} />
+          </Text>
+        )}
+        <Text size="sm" c="dimmed">
+          {texts.channels.nextCrawl}: <NextRun channel={channel} />
+        </Text>
+      </Group>
     </Stack>
   )
 }
 
-function Figures({ channel, figures }: { channel: Channel; figures: Statistics }) {
+function Figures({ figures }: { figures: Statistics }) {
   const { pages, media, storage } = figures
   return (
     <div className="figures">
-      <Figure label={texts.channels.pages} value={pages.active.toLocaleString()} hint={texts.channel.indexed(pages.indexed)} />
+      <Figure label={texts.channels.pages} value={pages.active.toLocaleString()} hint={pages.failed > 0 ? texts.channel.failed(pages.failed) : undefined} />
       <Figure label={texts.channel.images} value={media.images.toLocaleString()} />
       <Figure label={texts.channel.videos} value={media.videos.toLocaleString()} />
       <Figure label={texts.channel.documents} value={media.documents.toLocaleString()} />
@@ -147,24 +157,7 @@ function Figures({ channel, figures }: { channel: Channel; figures: Statistics }
         value={bytes(storage.compressionSavingsBytes)}
         hint={texts.channel.savedShare(percent(storage.compressionRatio))}
       />
-      <Figure label={texts.channels.lastCrawl} value={<Moment value={figures.lastCrawledAt} />} />
-      <Figure
-        label={texts.channels.nextCrawl}
-        value={
-          <Text component="span" fz="1rem" fw={600}>
-            <NextRun channel={channel} />
-          </Text>
-        }
-      />
     </div>
-  )
-}
-
-function Moment({ value }: { value: string | null }) {
-  return (
-    <Text component="span" fz="1rem" fw={600}>
-      {value ? <Time value={value} /> : texts.channels.never}
-    </Text>
   )
 }
 
