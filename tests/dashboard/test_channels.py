@@ -105,7 +105,7 @@ def test_a_website_is_added_and_its_first_crawl_is_watched(world: World, open_sc
             tab.get_by_text(re.compile(r"^Crawled \d+/100 pages, \d+ images \(\d+ duplicates skipped\)$")).first
         ).to_be_visible()
         expect(tab.get_by_role("button", name="Re-crawl")).to_be_disabled()
-        expect(tab.get_by_text("A crawl is running.")).to_be_visible()
+        expect(tab.get_by_text("A crawl of this channel is running.")).to_be_visible()
         expect(tab.get_by_role("link", name="Watch it live")).to_be_visible()
         tab.get_by_role("button", name="Pause updates").click()
         expect(tab.get_by_text("Updates paused")).to_be_visible()
@@ -237,7 +237,7 @@ def test_a_webhook_is_added_tested_and_replayed(world: World, open_screen: OpenS
     expect(section.get_by_text(re.compile("^whsec_"))).to_be_visible()
     section.get_by_role("button", name=re.compile(f":{world.receiver.port}")).click()
     section.get_by_role("button", name="Send a test").click()
-    expect(section.get_by_text("The receiver accepted the test: HTTP 200")).to_be_visible()
+    expect(section.get_by_text("The receiver accepted the test: HTTP 204")).to_be_visible()
     assert [each.type for each in world.receiver.requests] == ["webhook.test"]
 
     world.crawl([world.site.url("/about")])
@@ -255,9 +255,9 @@ def test_a_webhook_is_added_tested_and_replayed(world: World, open_screen: OpenS
 def test_the_brand_is_entered_and_reset_to_what_was_detected(world: World, open_screen: OpenScreen) -> None:
     tab = open_screen(world.port).open(f"{world.path}/settings")
     section = tab.get_by_role("region", name="Brand")
-    font = section.get_by_label("Primary font")
+    font = section.get_by_role("textbox", name="Primary font")
     expect(font).to_have_value("Inter")
-    expect(section.get_by_label("Primary colour")).to_have_value("#3355ff")
+    expect(section.get_by_role("textbox", name="Primary colour")).to_have_value("#3355ff")
     font.fill("Georgia")
     section.get_by_role("button", name="Save brand").click()
     reset = section.get_by_role("button", name="Reset to detected: Primary font")

@@ -2,7 +2,7 @@
 import { Alert, Anchor, Button, Group, Menu, Modal, Stack, Tabs, Text, TextInput, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState, type FormEvent } from 'react'
+import { useEffect, useState, type FormEvent } from 'react'
 import { Link, useLocation } from 'wouter'
 import * as api from '../api/channels'
 import type { Channel, CrawlStatus, Job, Statistics } from '../api/channels'
@@ -37,6 +37,11 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
   const summary = useQuery({ ...queries.summary(run), enabled: run !== '' })
   const { connection } = useFollow(run, active, isPaused, ['channel', id])
   const [, go] = useLocation()
+  const isLoaded = channel.data !== undefined && status.data !== undefined
+  // On a narrow screen the open tab may be outside of the strip of tabs.
+  useEffect(() => {
+    document.querySelector('[role=tab][aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [tab, isLoaded])
 
   if (channel.error instanceof ApiError && channel.error.status === 404) {
     return (
@@ -146,7 +151,7 @@ function Heading({ channel, status }: { channel: Channel; status: CrawlStatus })
 function Figures({ figures }: { figures: Statistics }) {
   const { pages, media, storage } = figures
   return (
-    <div className="figures">
+    <div className="figures compact">
       <Figure label={texts.channels.pages} value={pages.active.toLocaleString()} hint={pages.failed > 0 ? texts.channel.failed(pages.failed) : undefined} />
       <Figure label={texts.channel.images} value={media.images.toLocaleString()} />
       <Figure label={texts.channel.videos} value={media.videos.toLocaleString()} />
@@ -187,7 +192,7 @@ function Recrawl({ channel, isActive }: { channel: Channel; isActive: boolean })
   })
   const isFirst = channel.lastCrawledAt === null && channel.crawlStatus === null
   return (
-    <Stack gap={4} align="flex-end" maw="22rem">
+    <div className="actions">
       <Menu position="bottom-end" withInitialFocusPlaceholder={false} disabled={isActive}>
         <Menu.Target>
           <Button
@@ -214,7 +219,7 @@ function Recrawl({ channel, isActive }: { channel: Channel; isActive: boolean })
       <Modal opened={isAsking} onClose={asking.close} title={texts.channel.oneTitle} centered closeButtonProps={{ 'aria-label': texts.node.close }}>
         <OneUrl channel={channel} isPending={start.isPending} error={start.error} start={(url) => start.mutate({ urls: [url] })} />
       </Modal>
-    </Stack>
+    </div>
   )
 }
 

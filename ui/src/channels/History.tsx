@@ -52,7 +52,7 @@ export function HistoryTab({ channel, isActive }: { channel: Channel; isActive: 
         columns={columns({ chosen, choose, summaryOf, isActive, repeat: () => repeat.mutate() })}
         rows={listed}
         keyOf={(job) => job.id}
-        minWidth="74rem"
+        minWidth="62rem"
       />
       <Pager
         offset={offset}
@@ -112,25 +112,18 @@ function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps):
       width: '11.8rem',
       isHeader: true,
       cell: (job) => (
-        <Anchor component={Link} href={`/runs/${job.id}`} size="sm">
-          <Time value={job.startedAt ?? job.createdAt} />
-        </Anchor>
-      ),
-    },
-    { id: 'state', label: words.state, width: '8.5rem', cell: (job) => <RunStateLabel state={job.status} /> },
-    {
-      id: 'trigger',
-      label: words.trigger,
-      width: '9rem',
-      cell: (job) => (
         <>
-          {texts.history.triggers[job.trigger]}
+          <Anchor component={Link} href={`/runs/${job.id}`} size="sm">
+            <Time value={job.startedAt ?? job.createdAt} />
+          </Anchor>
           <Text size="xs" c="dimmed" className="one-line" title={job.triggeredBy}>
-            {job.trigger === 'manual' ? job.triggeredBy : ''}
+            {texts.history.triggers[job.trigger]}
+            {job.trigger === 'manual' && ` (${job.triggeredBy})`}
           </Text>
         </>
       ),
     },
+    { id: 'state', label: words.state, width: '8.5rem', cell: (job) => <RunStateLabel state={job.status} /> },
     { id: 'took', label: words.took, width: '5.6rem', isNumber: true, cell: (job) => took(job) },
     { id: 'found', label: words.found, width: '5rem', isNumber: true, cell: found },
     { id: 'read', label: words.read, width: '5rem', isNumber: true, cell: (job) => job.pagesCrawled.toLocaleString() },
@@ -139,7 +132,7 @@ function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps):
     {
       id: 'media',
       label: words.media,
-      width: '8rem',
+      width: '7rem',
       isNumber: true,
       cell: (job) => (
         <>
