@@ -179,7 +179,7 @@ function FileDetail({ channel, file, close }: { channel: Channel; file: MediaDet
   return (
     <Stack>
       <Preview file={file} />
-      {file.errorMessage && <Text c="red">{file.errorMessage}</Text>}
+      {file.errorMessage && <Text c="var(--mantine-color-error)">{file.errorMessage}</Text>}
       <Facts
         items={[
           file.fileSizeBytes > 0 && [texts.media.size, <strong>{sizes(file)}</strong>],

@@ -107,7 +107,7 @@ function allPages(channel: string, filter: api.PageFilter) {
   })
 }
 
-function columns(remove: (page: WebPage) => void): Column<WebPage>[] {
+function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
   const words = texts.webPages.columns
   return [
     {
@@ -175,7 +175,7 @@ function columns(remove: (page: WebPage) => void): Column<WebPage>[] {
           type="button"
           className="link-button"
           aria-label={texts.webPages.deleteOne(shownPath(page.url))}
-          onClick={() => remove(page)}
+          onClick={() => chooseToDelete(page)}
         >
           {texts.webPages.delete}
         </button>
