@@ -61,6 +61,11 @@ def test_a_newcomer_gets_from_the_link_to_a_page_and_a_search(tmp_path: Path, op
             "href", re.compile(r"/articles/politeness#:~:text=")
         )
 
+        tab.get_by_role("link", name="Channels").click()
+        expect(tab.get_by_role("heading", name="Add your first website")).to_be_visible()
+        tab.get_by_role("link", name="Show 1 run without a channel").click()
+        expect(tab.get_by_role("heading", name="Runs", level=1)).to_be_visible()
+
 
 def test_a_running_crawl_is_followed_paused_and_cancelled(served: Served, open_screen: OpenScreen) -> None:
     served.site.delay_s = 0.2
@@ -263,7 +268,7 @@ def screens(served: Served) -> list[str]:
     run, url = served.run, quote(served.site.url("/"), safe="")
     views = ("reading", "markdown", "text", "html", "data", "links", "why")
     return [
-        "/", "/new", "/search", "/search?q=no-such-word-anywhere", "/sites", "/nowhere", f"/runs/{run}", f"/runs/{run}/urls",
+        "/", "/new", "/new?once=1", "/runs", "/runs?state=FAILED", "/search", "/search?q=no-such-word-anywhere", "/sites", "/nowhere", f"/runs/{run}", f"/runs/{run}/urls",
         f"/runs/{run}/urls?q=nothing-like-this", f"/runs/{run}/urls?status=NOT_FOUND&sort=depth",
         f"/runs/{run}/urls?node={url}",
         f"/runs/{run}/lineage", f"/runs/{run}/lineage?view=graph", f"/runs/{run}/errors", "/runs/no-such-run",

@@ -2,7 +2,7 @@
 import { Alert, Anchor, Button, Group, Menu, Modal, Stack, Tabs, Text, TextInput, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState, type FormEvent } from 'react'
+import { useEffect, useState, type FormEvent } from 'react'
 import { Link, useLocation } from 'wouter'
 import * as api from '../api/channels'
 import type { Channel, CrawlStatus, Job, Statistics } from '../api/channels'
@@ -37,6 +37,11 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
   const summary = useQuery({ ...queries.summary(run), enabled: run !== '' })
   const { connection } = useFollow(run, active, isPaused, ['channel', id])
   const [, go] = useLocation()
+  const isLoaded = channel.data !== undefined && status.data !== undefined
+  // On a narrow screen the open tab may be outside of the strip of tabs.
+  useEffect(() => {
+    document.querySelector('[role=tab][aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [tab, isLoaded])
 
   if (channel.error instanceof ApiError && channel.error.status === 404) {
     return (
@@ -82,7 +87,7 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
           <RunProgress summary={live} />
         </div>
       )}
-      {figures.data && <Figures channel={channel.data} figures={figures.data} />}
+      {figures.data && <Figures figures={figures.data} />}
       <Tabs value={shown} onChange={open} keepMounted={false} activateTabWithKeyboard={false}>
         <Tabs.List aria-label={texts.channel.tabsLabel} mb="md">
           {TABS.map((each) => (
@@ -129,15 +134,25 @@ function Heading({ channel, status }: { channel: Channel; status: CrawlStatus })
         <CrawlStateLabel state={status.status} />
       </Group>
       <WebLink url={channel.url}>{channel.url}</WebLink>
+      <Group gap="0 0.75rem">
+        {channel.lastCrawledAt !== null && !status.isActive && (
+          <Text size="sm" c="dimmed">
+            {texts.channels.lastCrawl}: <Time value={channel.lastCrawledAt} />
+          </Text>
+        )}
+        <Text size="sm" c="dimmed">
+          {texts.channels.nextCrawl}: <NextRun channel={channel} />
+        </Text>
+      </Group>
     </Stack>
   )
 }
 
-function Figures({ channel, figures }: { channel: Channel; figures: Statistics }) {
+function Figures({ figures }: { figures: Statistics }) {
   const { pages, media, storage } = figures
   return (
-    <div className="figures">
-      <Figure label={texts.channels.pages} value={pages.active.toLocaleString()} hint={texts.channel.indexed(pages.indexed)} />
+    <div className="figures compact">
+      <Figure label={texts.channels.pages} value={pages.active.toLocaleString()} hint={pages.failed > 0 ? texts.channel.failed(pages.failed) : undefined} />
       <Figure label={texts.channel.images} value={media.images.toLocaleString()} />
       <Figure label={texts.channel.videos} value={media.videos.toLocaleString()} />
       <Figure label={texts.channel.documents} value={media.documents.toLocaleString()} />
@@ -147,24 +162,7 @@ function Figures({ channel, figures }: { channel: Channel; figures: Statistics }
         value={bytes(storage.compressionSavingsBytes)}
         hint={texts.channel.savedShare(percent(storage.compressionRatio))}
       />
-      <Figure label={texts.channels.lastCrawl} value={<Moment value={figures.lastCrawledAt} />} />
-      <Figure
-        label={texts.channels.nextCrawl}
-        value={
-          <Text component="span" fz="1rem" fw={600}>
-            <NextRun channel={channel} />
-          </Text>
-        }
-      />
     </div>
-  )
-}
-
-function Moment({ value }: { value: string | null }) {
-  return (
-    <Text component="span" fz="1rem" fw={600}>
-      {value ? <Time value={value} /> : texts.channels.never}
-    </Text>
   )
 }
 
@@ -194,7 +192,7 @@ function Recrawl({ channel, isActive }: { channel: Channel; isActive: boolean })
   })
   const isFirst = channel.lastCrawledAt === null && channel.crawlStatus === null
   return (
-    <Stack gap={4} align="flex-end" maw="22rem">
+    <div className="actions">
       <Menu position="bottom-end" withInitialFocusPlaceholder={false} disabled={isActive}>
         <Menu.Target>
           <Button
@@ -221,7 +219,7 @@ function Recrawl({ channel, isActive }: { channel: Channel; isActive: boolean })
       <Modal opened={isAsking} onClose={asking.close} title={texts.channel.oneTitle} centered closeButtonProps={{ 'aria-label': texts.node.close }}>
         <OneUrl channel={channel} isPending={start.isPending} error={start.error} start={(url) => start.mutate({ urls: [url] })} />
       </Modal>
-    </Stack>
+    </div>
   )
 }
 

@@ -52,7 +52,7 @@ export function HistoryTab({ channel, isActive }: { channel: Channel; isActive: 
         columns={columns({ chosen, choose, summaryOf, isActive, repeat: () => repeat.mutate() })}
         rows={listed}
         keyOf={(job) => job.id}
-        minWidth="76rem"
+        minWidth="62rem"
       />
       <Pager
         offset={offset}
@@ -97,7 +97,7 @@ function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps):
     {
       id: 'compare',
       label: words.compare,
-      width: '5.6rem',
+      width: '6.2rem',
       cell: (job) => (
         <Checkbox
           checked={chosen.includes(job.id)}
@@ -109,35 +109,42 @@ function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps):
     {
       id: 'started',
       label: words.started,
-      width: '12.5rem',
+      width: '11.8rem',
       isHeader: true,
       cell: (job) => (
-        <Anchor component={Link} href={`/runs/${job.id}`} size="sm">
-          <Time value={job.startedAt ?? job.createdAt} />
-        </Anchor>
-      ),
-    },
-    { id: 'state', label: words.state, width: '8.5rem', cell: (job) => <RunStateLabel state={job.status} /> },
-    {
-      id: 'trigger',
-      label: words.trigger,
-      width: '9.5rem',
-      cell: (job) => (
         <>
-          {texts.history.triggers[job.trigger]}
+          <Anchor component={Link} href={`/runs/${job.id}`} size="sm">
+            <Time value={job.startedAt ?? job.createdAt} />
+          </Anchor>
           <Text size="xs" c="dimmed" className="one-line" title={job.triggeredBy}>
-            {job.trigger === 'manual' ? job.triggeredBy : ''}
+            {texts.history.triggers[job.trigger]}
+            {job.trigger === 'manual' && ` (${job.triggeredBy})`}
           </Text>
         </>
       ),
     },
-    { id: 'took', label: words.took, isNumber: true, cell: (job) => took(job) },
-    { id: 'found', label: words.found, isNumber: true, cell: found },
-    { id: 'read', label: words.read, isNumber: true, cell: (job) => job.pagesCrawled.toLocaleString() },
-    { id: 'changed', label: words.changed, isNumber: true, cell: (job) => job.changedPages.toLocaleString() },
-    { id: 'failed', label: words.failed, isNumber: true, cell: (job) => job.statistics.pagesFailed.toLocaleString() },
-    { id: 'media', label: words.media, isNumber: true, cell: (job) => job.mediaDownloaded.toLocaleString() },
-    { id: 'duplicates', label: words.duplicates, isNumber: true, cell: (job) => job.duplicatesSkipped.toLocaleString() },
+    { id: 'state', label: words.state, width: '8.5rem', cell: (job) => <RunStateLabel state={job.status} /> },
+    { id: 'took', label: words.took, width: '5.6rem', isNumber: true, cell: (job) => took(job) },
+    { id: 'found', label: words.found, width: '5rem', isNumber: true, cell: found },
+    { id: 'read', label: words.read, width: '5rem', isNumber: true, cell: (job) => job.pagesCrawled.toLocaleString() },
+    { id: 'changed', label: words.changed, width: '6.2rem', isNumber: true, cell: (job) => job.changedPages.toLocaleString() },
+    { id: 'failed', label: words.failed, width: '5rem', isNumber: true, cell: (job) => job.statistics.pagesFailed.toLocaleString() },
+    {
+      id: 'media',
+      label: words.media,
+      width: '7rem',
+      isNumber: true,
+      cell: (job) => (
+        <>
+          {job.mediaDownloaded.toLocaleString()}
+          {job.duplicatesSkipped > 0 && (
+            <Text size="xs" c="dimmed">
+              {texts.history.duplicates(job.duplicatesSkipped)}
+            </Text>
+          )}
+        </>
+      ),
+    },
     {
       id: 'repeat',
       label: words.actions,

@@ -121,10 +121,10 @@ function Card({ file, open }: { file: Media; open: () => void }) {
       </span>
       <span className="media-text">
         <span className="one-line" title={file.fileName}>
-          {file.fileName || shownPath(file.sourceUrl)}
+          {nameOf(file)}
         </span>
         <Text component="span" size="xs" c="dimmed">
-          {texts.media.types[file.mediaType]}
+          {(file.videoProvider && texts.media.providers[file.videoProvider]) || texts.media.kinds[file.mediaType]}
           {file.fileSizeBytes > 0 && ` · ${bytes(file.fileSizeBytes)}`}
         </Text>
         <Text component="span" size="xs" c="dimmed">
@@ -133,6 +133,11 @@ function Card({ file, open }: { file: Media; open: () => void }) {
       </span>
     </button>
   )
+}
+
+/** Videos of other hosts have an id for a file name; their title says more. */
+function nameOf(file: Media): string {
+  return (file.videoId && file.altText) || file.fileName || shownPath(file.sourceUrl)
 }
 
 /** Whether an address is one of this server: others are never loaded. */
@@ -147,7 +152,7 @@ function Lightbox({ channel, file, close }: { channel: Channel; file: string | n
       opened={file !== null}
       onClose={close}
       size="lg"
-      title={detail.data?.fileName || texts.media.title}
+      title={detail.data ? nameOf(detail.data) : texts.media.title}
       closeButtonProps={{ 'aria-label': texts.node.close }}
       styles={{ title: { overflowWrap: 'anywhere' } }}
     >
@@ -174,7 +179,7 @@ function FileDetail({ channel, file, close }: { channel: Channel; file: MediaDet
   return (
     <Stack>
       <Preview file={file} />
-      {file.errorMessage && <Text c="red">{file.errorMessage}</Text>}
+      {file.errorMessage && <Text c="var(--mantine-color-error)">{file.errorMessage}</Text>}
       <Facts
         items={[
           file.fileSizeBytes > 0 && [texts.media.size, <strong>{sizes(file)}</strong>],

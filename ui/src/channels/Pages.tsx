@@ -48,6 +48,7 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
         <FacetButtons
           label={texts.webPages.depth}
           counts={facets.depth}
+          isOrdered
           chosen={filter.depth ? [filter.depth] : []}
           word={(name) => name}
           onChange={(chosen) => change({ depth: chosen.at(-1) ?? '', offset: '' })}
@@ -80,7 +81,7 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
             columns={columns(setDeleting)}
             rows={pages.data.pages}
             keyOf={(page) => page.id}
-            minWidth="72rem"
+            minWidth="76rem"
             sort={filter.sort}
             isDescending={filter.order === 'desc'}
             onSort={(by) => change({ sort: by, order: filter.sort === by && filter.order === 'asc' ? 'desc' : '', offset: '' })}
@@ -106,7 +107,7 @@ function allPages(channel: string, filter: api.PageFilter) {
   })
 }
 
-function columns(remove: (page: WebPage) => void): Column<WebPage>[] {
+function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
   const words = texts.webPages.columns
   return [
     {
@@ -144,7 +145,7 @@ function columns(remove: (page: WebPage) => void): Column<WebPage>[] {
     {
       id: 'status',
       label: words.status,
-      width: '7.5rem',
+      width: '6.8rem',
       cell: (page) => <StateLabel tone={TONES[page.status]} word={texts.webPages.states[page.status]} />,
     },
     { id: 'http', label: words.http, sort: 'httpStatus', width: '5.5rem', isNumber: true, cell: (page) => page.httpStatus },
@@ -168,13 +169,13 @@ function columns(remove: (page: WebPage) => void): Column<WebPage>[] {
     {
       id: 'delete',
       label: words.actions,
-      width: '6rem',
+      width: '5.6rem',
       cell: (page) => (
         <button
           type="button"
           className="link-button"
           aria-label={texts.webPages.deleteOne(shownPath(page.url))}
-          onClick={() => remove(page)}
+          onClick={() => chooseToDelete(page)}
         >
           {texts.webPages.delete}
         </button>

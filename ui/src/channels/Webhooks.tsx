@@ -36,7 +36,7 @@ export function WebhooksSection() {
           <>
             {created && <SecretOnce secret={created.secret} />}
             {webhooks.data.webhooks.length > 0 && (
-              <Accordion variant="contained" order={3}>
+              <Accordion variant="contained" order={3} keepMounted={false}>
                 {webhooks.data.webhooks.map((webhook) => (
                   <Accordion.Item key={webhook.id} value={webhook.id}>
                     <Accordion.Control>
