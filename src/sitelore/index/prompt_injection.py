@@ -13,6 +13,7 @@ ordinary manuals ("send the token to the server") requires more than its verb.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -137,7 +138,18 @@ _CONTEXT_BEFORE, _CONTEXT_AFTER = 160, 500
 _MAX_EVIDENCE_CHARS = 200
 _MAX_HINTS = 500  # bounds the cost of a text that consists of hints
 
-_ANY_HINT = re2.compile(f"(?i)(?:{'|'.join(rule.hint for rule in RULES)})".encode())
+_SCAN_BYTES = (
+    32 << 20
+)  # with the default of 8 MiB, ordinary pages exceed the automaton's memory, which costs four times the time
+
+
+def _scan_pattern(hints: Iterable[str]) -> re2._Regexp[bytes]:
+    options = re2.Options()
+    options.max_mem = _SCAN_BYTES
+    return re2.compile(f"(?i)(?:{'|'.join(hints)})".encode(), options)
+
+
+_ANY_HINT = _scan_pattern(rule.hint for rule in RULES)
 _HINT_OF_RULE = tuple((rule, re.compile(rule.hint, re.IGNORECASE)) for rule in RULES)
 
 

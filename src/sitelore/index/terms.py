@@ -111,12 +111,7 @@ class TokenTerms(dict[str, tuple[str, ...]]):
 
 def terms_of(text: str, lang: str = "") -> Counter[str]:
     """Count the terms of a text."""
-    terms_of_token = token_terms(lang)
-    counted: Counter[str] = Counter()
-    for token, count in Counter(text.split()).items():
-        for term in terms_of_token[token]:
-            counted[term] += count
-    return counted
+    return Counter(chain.from_iterable(map(token_terms(lang).__getitem__, text.split())))
 
 
 @lru_cache(CACHED_LANGUAGES)

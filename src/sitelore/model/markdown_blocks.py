@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 _MARKERS = r"[ \t]*(?:(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*"
 _FENCE = re.compile(_MARKERS + r"(`{3,}(?=[^`]*$)|~{3,})")
@@ -31,8 +32,7 @@ class BlockKind(Enum):
     """Paragraphs, quotes and lists: consecutive lines without a blank one."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownLine:
+class MarkdownLine(NamedTuple):
     """The offsets of one line, without its newline."""
 
     start: int
@@ -60,12 +60,7 @@ class MarkdownBlock:
 
 def parse_blocks(text: str) -> list[MarkdownBlock]:
     """Split a text into blocks, in order. Only blank lines belong to no block."""
-    lines: list[MarkdownLine] = []
-    at = 0
-    for line in text.split("\n"):
-        lines.append(MarkdownLine(at, at + len(line)))
-        at += len(line) + 1
-    return _BlockParser(text, lines).parse()
+    return _BlockParser(text).parse()
 
 
 def item_indent(text: str, line: MarkdownLine) -> int | None:
@@ -75,9 +70,17 @@ def item_indent(text: str, line: MarkdownLine) -> int | None:
 
 
 class _BlockParser:
-    def __init__(self, text: str, lines: list[MarkdownLine]) -> None:
+    """Most lines are running text, so a pattern is tried only on a line that contains a character sequence it needs."""
+
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = lines
+        self._texts = text.split("\n")
+        self._is_blank = [not line or line.isspace() for line in self._texts]
+        self._lines: list[MarkdownLine] = []
+        at = 0
+        for line in self._texts:
+            self._lines.append(MarkdownLine(at, at + len(line)))
+            at += len(line) + 1
         self._blocks: list[MarkdownBlock] = []
         self._in_list = False
 
@@ -89,33 +92,39 @@ class _BlockParser:
 
     def _parse_block(self, at: int) -> int:
         """Parse the block that starts at this line; returns the number of the line after it."""
-        if self._is_blank(at):
+        if self._is_blank[at]:
             return at + 1
-        line = self._lines[at]
-        if (fence := _FENCE.match(self._text, line.start, line.end)) is not None:
+        text = self._texts[at]
+        if (fence := self._fence(at)) is not None:
             return self._add(BlockKind.CODE, at, self._fence_end(at, fence))
-        if (heading := _HEADING.match(self._text, line.start, line.end)) is not None:
-            self._in_list = self._in_list and self._text[line.start] in " \t"  # indented, it belongs to the list item
+        if (heading := self._heading(at)) is not None:
+            self._in_list = self._in_list and text[0] in " \t"  # indented, it belongs to the list item
             return self._add(BlockKind.HEADING, at, at + 1, len(heading[1]))
         if self._is_table(at):
             return self._add(BlockKind.TABLE, at, self._table_end(at + 2))
-        if _HTML_TABLE.match(self._text, line.start, line.end):
+        if "<table" in text and _HTML_TABLE.match(text):
             return self._add(BlockKind.HTML_TABLE, at, self._html_table_end(at))
         return self._parse_text(at)
 
+    def _fence(self, at: int) -> re.Match[str] | None:
+        text = self._texts[at]
+        return _FENCE.match(text) if "```" in text or "~~~" in text else None
+
+    def _heading(self, at: int) -> re.Match[str] | None:
+        text = self._texts[at]
+        return _HEADING.match(text) if "#" in text else None
+
     def _parse_text(self, at: int) -> int:
-        if not self._in_list and self._text.startswith(_CODE_INDENTS, self._lines[at].start):
+        if not self._in_list and self._texts[at].startswith(_CODE_INDENTS):
             return self._add(BlockKind.CODE, at, self._indented_code_end(at))
         end = at + 1
-        while end < len(self._lines) and not self._is_blank(end) and not self._starts_block(end):
+        while end < len(self._lines) and not self._is_blank[end] and not self._starts_block(end):
             end += 1
-        underline = self._lines[at + 1] if end - at >= 2 else None
-        if underline is not None and (rule := _SETEXT.match(self._text, underline.start, underline.end)) is not None:
+        if end - at >= 2 and (rule := _SETEXT.match(self._texts[at + 1])) is not None:
             self._in_list = False
             return self._add(BlockKind.HEADING, at, at + 2, 1 if rule[1][0] == "=" else 2)
-        first = self._lines[at]
-        has_items = any(item_indent(self._text, line) is not None for line in self._lines[at:end])
-        continues = self._in_list and self._text[first.start] in " \t"
+        has_items = any(_ITEM.match(text) is not None for text in self._texts[at:end])
+        continues = self._in_list and self._texts[at][0] in " \t"
         self._in_list = has_items or continues
         return self._add(BlockKind.TEXT, at, end)
 
@@ -123,55 +132,46 @@ class _BlockParser:
         self._blocks.append(MarkdownBlock(kind, tuple(self._lines[at:end]), level))
         return end
 
-    def _is_blank(self, at: int) -> bool:
-        line = self._lines[at]
-        return not self._text[line.start : line.end].strip()
-
     def _starts_block(self, at: int) -> bool:
-        line = self._lines[at]
-        return (
-            _FENCE.match(self._text, line.start, line.end) is not None
-            or _HEADING.match(self._text, line.start, line.end) is not None
-            or self._is_table(at)
-        )
+        return self._fence(at) is not None or self._heading(at) is not None or self._is_table(at)
 
     def _is_table(self, at: int) -> bool:
-        if at + 1 >= len(self._lines):
+        if "|" not in self._texts[at] or at + 1 >= len(self._texts):
             return False
-        head, rule = self._lines[at], self._lines[at + 1]
-        return "|" in self._text[head.start : head.end] and bool(_TABLE_RULE.match(self._text, rule.start, rule.end))
+        rule = self._texts[at + 1]
+        return "|" in rule and _TABLE_RULE.match(rule) is not None
 
     def _fence_end(self, at: int, fence: re.Match[str]) -> int:
         mark = fence[1]
         closing = re.compile(rf"[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}\s*$")
-        is_quoted = ">" in self._text[fence.start() : fence.start(1)]
+        is_quoted = ">" in fence.string[: fence.start(1)]
         for number in range(at + 1, len(self._lines)):
-            line = self._lines[number]
-            if is_quoted and not self._text[line.start : line.end].lstrip().startswith(">"):
+            text = self._texts[number]
+            if is_quoted and not text.lstrip().startswith(">"):
                 return number
-            if closing.match(self._text, line.start, line.end):
+            if mark in text and closing.match(text):
                 return number + 1
         return len(self._lines)
 
     def _table_end(self, at: int) -> int:
         """The line after a table: a blank one, a list item or the start of another block."""
-        while at < len(self._lines) and not self._is_blank(at) and not self._starts_block(at):
-            if item_indent(self._text, self._lines[at]) is not None:
+        while at < len(self._lines) and not self._is_blank[at] and not self._starts_block(at):
+            if _ITEM.match(self._texts[at]) is not None:
                 break
             at += 1
         return min(at, len(self._lines))
 
     def _html_table_end(self, at: int) -> int:
-        while at < len(self._lines) and not self._is_blank(at):
+        while at < len(self._lines) and not self._is_blank[at]:
             at += 1
         return at
 
     def _indented_code_end(self, at: int) -> int:
         end = at
         for number in range(at, len(self._lines)):
-            if self._is_blank(number):
+            if self._is_blank[number]:
                 continue
-            if not self._text.startswith(_CODE_INDENTS, self._lines[number].start):
+            if not self._texts[number].startswith(_CODE_INDENTS):
                 break
             end = number + 1
         return max(end, at + 1)

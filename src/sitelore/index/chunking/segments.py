@@ -7,9 +7,10 @@ cl100k_base does, offline: the vocabulary is part of the library.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
+from typing import NamedTuple
 
 from splintr import AnyTokenizer, Tokenizer
 
@@ -53,8 +54,7 @@ class BoundaryRank(IntEnum):
     """Between a heading and its text, between a sentence and the listing it announces, or within a row too long for a chunk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A piece of Markdown from `start` up to the next segment's start; `end` excludes the white space after it."""
 
     start: int
@@ -162,7 +162,7 @@ def _split_long(text: str, whole: Segment, limit: int) -> Iterator[Segment]:
         if part.tokens > limit * 3 // 2 and end - start > 1:  # tokens are denser here than in the rest of the segment
             yield from _split_long(text, part, limit)
         else:
-            yield replace(part, end=_stripped_end(text, start, end))
+            yield part._replace(end=_stripped_end(text, start, end))
         start = end
         rank = (BoundaryRank.CLAUSE if is_clause else BoundaryRank.WORD) if whole.is_prose else BoundaryRank.FORCED
 

@@ -16,7 +16,11 @@ from zlib import crc32
 Span = tuple[int, int]
 
 _CLOSERS = r"[\])}\"'”’»›*_`~]*"
-_SENTENCE_END = re.compile(rf"[.!?…‽]+{_CLOSERS}(?:\s+|$)|[。！？｡．।॥؟۔։።፧၊။។៕᙮]+[」』”’）】》〉\])\"'*_]*\s*")
+_ENDS, _ENDS_WITHOUT_SPACE = ".!?…‽", "。！？｡．।॥؟۔։።፧၊။។៕᙮"
+_SENTENCE_END = re.compile(
+    rf"[{_ENDS}{_ENDS_WITHOUT_SPACE}]"  # one class of characters first: by it `re` skips everything else quickly
+    rf"(?:(?<=[{_ENDS}])[{_ENDS}]*{_CLOSERS}(?:\s+|$)|(?<=[{_ENDS_WITHOUT_SPACE}])[{_ENDS_WITHOUT_SPACE}]*[」』”’）】》〉\])\"'*_]*\s*)"
+)
 _CLAUSE_END = re.compile(r"[,;:)\]—–][*_]{0,3}\s+|[、，；：،؛][\s]*|\s[—–-]\s|\n[ \t]*")
 _SPACE = re.compile(r"\s+")
 _SPAN = re.compile(
