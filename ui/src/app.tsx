@@ -7,7 +7,7 @@ import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { ApiError, signInWithCode, signOut, type Session } from './api/client'
 import * as queries from './api/queries'
 import { Empty, Failure, Loading } from './parts/frames'
-import { Globe, Leave, List, Logo, Moon, Search, Sun } from './parts/icons'
+import { Gear, Globe, Leave, List, Logo, Moon, Person, Search, Sun } from './parts/icons'
 import { RunScreen } from './screens/Run'
 import { RunsScreen } from './screens/Runs'
 import { SearchScreen } from './screens/Search'
@@ -16,6 +16,8 @@ import { SitesScreen } from './screens/Sites'
 import { StartScreen } from './screens/Start'
 import { texts } from './texts'
 
+const AccountScreen = lazy(() => import('./manage/Account'))
+const ManageScreen = lazy(() => import('./manage/Manage'))
 const PageScreen = lazy(() => import('./screens/Page'))
 
 export function App() {
@@ -63,6 +65,12 @@ function Shell({ session }: { session: Session }) {
     { href: '/', label: texts.nav.runs, Icon: List, active: place === '/' || place.startsWith('/runs') || place === '/new' },
     { href: '/search', label: texts.nav.search, Icon: Search, active: place.startsWith('/search') },
     { href: '/sites', label: texts.nav.sites, Icon: Globe, active: place.startsWith('/sites') },
+    ...(session.scopes.includes('manage:tenant')
+      ? [{ href: '/account', label: texts.nav.account, Icon: Person, active: place.startsWith('/account') }]
+      : []),
+    ...(session.scopes.includes('admin')
+      ? [{ href: '/manage', label: texts.nav.manage, Icon: Gear, active: place.startsWith('/manage') }]
+      : []),
   ]
   return (
     <AppShell
@@ -142,6 +150,10 @@ function Shell({ session }: { session: Session }) {
             </Route>
             <Route path="/sites">
               <SitesScreen />
+            </Route>
+            <Route path="/account/:tab?">{({ tab }) => <AccountScreen session={session} tab={tab ?? ''} />}</Route>
+            <Route path="/manage/:tab?/:tenant?">
+              {({ tab, tenant }) => <ManageScreen session={session} tab={tab ?? ''} tenant={tenant ?? ''} />}
             </Route>
             <Route>
               <Empty title={texts.problems.notFound}>

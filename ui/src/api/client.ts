@@ -30,7 +30,7 @@ export class ApiError extends Error {
     readonly status: number,
     readonly problem: Problem | null,
   ) {
-    super(problem?.detail || problem?.title || `HTTP ${status}`)
+    super(problem?.detail || problem?.errors?.[0]?.detail || problem?.title || `HTTP ${status}`)
   }
 
   get code(): string {
@@ -92,6 +92,19 @@ export async function getText(path: string, parameters?: Parameters): Promise<st
 
 export async function post<T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> {
   return (await send('POST', path, body, headers)).json() as Promise<T>
+}
+
+export async function patch<T>(path: string, body: unknown): Promise<T> {
+  return (await send('PATCH', path, body)).json() as Promise<T>
+}
+
+export async function remove(path: string): Promise<void> {
+  await send('DELETE', path)
+}
+
+/** Deletes something whose last state the server answers with. */
+export async function removed<T>(path: string): Promise<T> {
+  return (await send('DELETE', path)).json() as Promise<T>
 }
 
 export async function signIn(token: string): Promise<Session> {

@@ -56,7 +56,7 @@ export function reasonWord(reason: string): string {
   return texts.skipReason[reason] ?? reason
 }
 
-function Label({ tone, word }: { tone: Tone; word: string }) {
+export function StateLabel({ tone, word }: { tone: Tone; word: string }) {
   const Icon = icons[tone]
   return (
     <span className={`tone tone-${tone}`}>
@@ -67,11 +67,11 @@ function Label({ tone, word }: { tone: Tone; word: string }) {
 }
 
 export function RunStateLabel({ state }: { state: RunState }) {
-  return <Label tone={runTones[state]} word={texts.runState[state]} />
+  return <StateLabel tone={runTones[state]} word={texts.runState[state]} />
 }
 
 export function UrlStateLabel({ state }: { state: UrlState }) {
-  return <Label tone={urlTones[state]} word={urlWord(state)} />
+  return <StateLabel tone={urlTones[state]} word={urlWord(state)} />
 }
 
 export function WarningLabel({ word }: { word: string }) {
