@@ -458,7 +458,7 @@ export const texts = {
       id: 'Id',
       settings: 'Website crawl settings',
       maxPages: 'Pages of a crawl at most (10–500)',
-      effective: (pages: number, plan: number) => `${pages} count: the plan permits ${plan}.`,
+      effective: (pages: number, plan: number) => `Crawls read at most ${pages} pages: the plan permits ${plan}.`,
       plan: 'Plan',
       planHint: 'The ceiling of the number of pages.',
       planChoice: (plan: string, pages: number) => `${plan}: ${pages} pages`,

@@ -9,7 +9,7 @@ import { Empty, Failure, Loading } from '../parts/frames'
 import { Download } from '../parts/icons'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable, Pages, useListPage } from './parts'
+import { DataTable, Pages, TIME, useListPage } from './parts'
 
 const words = texts.account.audit
 const EXPORTED = 1000
@@ -62,14 +62,14 @@ export function AuditTab() {
       {log.data && log.data.records.length > 0 && (
         <DataTable
           label={texts.account.tabs.audit}
-          minWidth="58rem"
+          minWidth="64rem"
           columns={[
-            { label: words.columns.number, width: '7%' },
-            { label: words.columns.at, width: '17%' },
-            { label: words.columns.actor, width: '22%' },
-            { label: words.columns.action, width: '18%' },
-            { label: words.columns.object, width: '24%' },
-            { label: words.columns.address, width: '12%' },
+            { label: words.columns.number, width: '4.5rem' },
+            { label: words.columns.at, width: TIME },
+            { label: words.columns.actor },
+            { label: words.columns.action, width: '12.5rem' },
+            { label: words.columns.object, width: '17rem' },
+            { label: words.columns.address, width: '8.5rem' },
           ]}
         >
           {log.data.records.map((record) => (

@@ -5,7 +5,7 @@ import * as manage from '../api/manage'
 import { Failure, Loading, Section } from '../parts/frames'
 import { bytes, Time } from '../parts/values'
 import { texts } from '../texts'
-import { Command, DataTable } from './parts'
+import { Command, DataTable, TIME } from './parts'
 
 const words = texts.manage.backups
 
@@ -19,13 +19,13 @@ export function BackupsTab() {
       {listed.length > 0 && (
         <DataTable
           label={texts.manage.tabs.backups}
-          minWidth="44rem"
+          minWidth="58rem"
           columns={[
-            { label: words.columns.name, width: '28%' },
-            { label: words.columns.created, width: '20%' },
-            { label: words.columns.database, width: '18%' },
-            { label: words.columns.content, width: '20%' },
-            { label: words.columns.size, width: '14%' },
+            { label: words.columns.name },
+            { label: words.columns.created, width: TIME },
+            { label: words.columns.database, width: '13rem' },
+            { label: words.columns.content, width: '14rem' },
+            { label: words.columns.size, width: '7rem', isNumber: true },
           ]}
         >
           {listed.map((backup) => (

@@ -6,7 +6,7 @@ import * as manage from '../api/manage'
 import { Empty, Failure, Loading } from '../parts/frames'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable } from './parts'
+import { DataTable, TIME } from './parts'
 
 const words = texts.manage.deadLetters
 
@@ -36,14 +36,14 @@ export function DeadLettersTab() {
       {replay.error && <Failure error={replay.error} />}
       <DataTable
         label={texts.manage.tabs['dead-letters']}
-        minWidth="48rem"
+        minWidth="62rem"
         columns={[
-          { label: words.columns.host, width: '26%' },
-          { label: words.columns.tenant, width: '16%' },
-          { label: words.columns.events, width: '10%' },
-          { label: words.columns.oldest, width: '16%' },
-          { label: words.columns.newest, width: '16%' },
-          { label: words.columns.replay, width: '16%' },
+          { label: words.columns.host },
+          { label: words.columns.tenant, width: '11rem' },
+          { label: words.columns.events, width: '6rem', isNumber: true },
+          { label: words.columns.oldest, width: TIME },
+          { label: words.columns.newest, width: TIME },
+          { label: words.columns.replay, width: '9.5rem' },
         ]}
       >
         {letters.data.webhooks.map((webhook) => (

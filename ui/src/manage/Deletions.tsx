@@ -29,12 +29,12 @@ export function DeletionsTab() {
       {decide.error && !doomed && <Failure error={decide.error} />}
       <DataTable
         label={texts.manage.tabs.deletions}
-        minWidth="40rem"
+        minWidth="52rem"
         columns={[
-          { label: words.columns.site, width: '30%' },
-          { label: words.columns.tenant, width: '20%' },
-          { label: words.columns.pages, width: '14%' },
-          { label: words.columns.decision, width: '36%' },
+          { label: words.columns.site },
+          { label: words.columns.tenant, width: '14rem' },
+          { label: words.columns.pages, width: '7rem', isNumber: true },
+          { label: words.columns.decision, width: '17rem' },
         ]}
       >
         {held.data.sites.map((site) => (

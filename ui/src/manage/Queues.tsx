@@ -4,11 +4,11 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { Session } from '../api/client'
 import * as manage from '../api/manage'
-import { Empty, Failure, Figure, Loading, Section } from '../parts/frames'
+import { Failure, Figure, Loading, Section } from '../parts/frames'
 import { RunStateLabel } from '../parts/states'
 import { duration, Time } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable } from './parts'
+import { DataTable, TIME } from './parts'
 
 const words = texts.manage.queues
 
@@ -30,16 +30,16 @@ export function QueuesTab({ session }: { session: Session }) {
       </div>
       <Section title={words.active}>
         {active.length === 0 ? (
-          <Empty title={words.noRun} />
+          <Text size="sm" c="dimmed">{words.noRun}</Text>
         ) : (
           <DataTable
             label={words.active}
-            minWidth="40rem"
+            minWidth="46rem"
             columns={[
-              { label: words.columns.site, width: '32%' },
-              { label: words.columns.tenant, width: '22%' },
-              { label: words.columns.state, width: '18%' },
-              { label: words.columns.since, width: '28%' },
+              { label: words.columns.site },
+              { label: words.columns.tenant, width: '14rem' },
+              { label: words.columns.state, width: '9rem' },
+              { label: words.columns.since, width: TIME },
             ]}
           >
             {active.map((run) => (
@@ -69,12 +69,12 @@ export function QueuesTab({ session }: { session: Session }) {
         {workers.length > 0 && (
           <DataTable
             label={words.workers}
-            minWidth="40rem"
+            minWidth="46rem"
             columns={[
-              { label: words.columns.worker, width: '36%' },
-              { label: words.columns.site, width: '24%' },
-              { label: words.columns.urls, width: '14%' },
-              { label: words.columns.lease, width: '26%' },
+              { label: words.columns.worker },
+              { label: words.columns.site, width: '16rem' },
+              { label: words.columns.urls, width: '6rem', isNumber: true },
+              { label: words.columns.lease, width: TIME },
             ]}
           >
             {workers.map((lease) => (

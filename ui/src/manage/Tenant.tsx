@@ -58,7 +58,7 @@ export function TenantScreen({ id }: { id: string }) {
           items={[
             [words.usage, texts.manage.usage(settings.data.currentUsage.pages, settings.data.currentUsage.channels)],
             [words.next, settings.data.nextScheduledCrawlAt ? <Time value={settings.data.nextScheduledCrawlAt} /> : words.notScheduled],
-            [words.created, <Time value={createdAt} />],
+            id !== manage.DEFAULT_TENANT && [words.created, <Time value={createdAt} />],
             suspendedAt !== null && [words.suspendedSince, <Time value={suspendedAt} />],
             [words.id, id],
           ]}

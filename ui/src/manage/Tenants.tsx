@@ -11,7 +11,7 @@ import { Plus } from '../parts/icons'
 import { StateLabel } from '../parts/states'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable, Pages, SecretOnce, useListPage } from './parts'
+import { DataTable, Pages, SecretOnce, TIME, useListPage } from './parts'
 
 const words = texts.manage.tenants
 
@@ -24,11 +24,11 @@ export function TenantsTab({ session }: { session: Session }) {
   if (tenants.isPending) return <Loading />
   if (tenants.error) return <Failure error={tenants.error} retry={() => void tenants.refetch()} />
   const columns = [
-    { label: words.columns.name, width: '24%' },
-    { label: words.columns.usage, width: '30%' },
-    { label: words.columns.plan, width: '16%' },
-    { label: words.columns.state, width: '14%' },
-    { label: words.columns.created, width: '16%' },
+    { label: words.columns.name },
+    { label: words.columns.usage, width: '16rem' },
+    { label: words.columns.plan, width: '15rem' },
+    { label: words.columns.state, width: '8.5rem' },
+    { label: words.columns.created, width: TIME },
   ]
   return (
     <Stack>
@@ -38,7 +38,7 @@ export function TenantsTab({ session }: { session: Session }) {
           {words.create}
         </Button>
       </Group>
-      <DataTable label={texts.manage.tabs.tenants} columns={columns} minWidth="48rem">
+      <DataTable label={texts.manage.tabs.tenants} columns={columns} minWidth="63rem">
         {listed.map((tenant, index) => (
           <Row key={tenant.id} tenant={tenant} settings={settings[index]?.data} />
         ))}
@@ -65,7 +65,7 @@ function Row({ tenant, settings }: { tenant: manage.Tenant; settings: manage.Cra
         <StateLabel tone={isSuspended ? 'warn' : 'good'} word={isSuspended ? words.suspended : words.active} />
       </td>
       <td>
-        <Time value={tenant.createdAt} />
+        <Time value={tenant.id === manage.DEFAULT_TENANT ? null : tenant.createdAt} />
       </td>
     </tr>
   )

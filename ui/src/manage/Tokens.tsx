@@ -9,9 +9,9 @@ import * as queries from '../api/queries'
 import { Empty, Failure, Loading } from '../parts/frames'
 import { Plus } from '../parts/icons'
 import { StateLabel } from '../parts/states'
-import { Time } from '../parts/values'
+import { Day, Time } from '../parts/values'
 import { texts } from '../texts'
-import { Confirmation, DataTable, Pages, SecretOnce, useListPage } from './parts'
+import { Confirmation, DataTable, Pages, SecretOnce, TIME, useListPage } from './parts'
 
 const words = texts.account.tokens
 const DAYS = [30, 90, 365]
@@ -58,14 +58,14 @@ export function TokensTab({ session }: { session: Session }) {
       ) : (
         <DataTable
           label={texts.account.tabs.tokens}
-          minWidth="62rem"
+          minWidth="64rem"
           columns={[
-            { label: words.columns.name, width: '24%' },
-            { label: words.columns.scopes, width: '20%' },
-            { label: words.columns.state, width: '12%' },
-            { label: words.columns.used, width: '15%' },
-            { label: words.columns.expires, width: '12%' },
-            { label: words.columns.actions, width: '17%' },
+            { label: words.columns.name },
+            { label: words.columns.scopes, width: '12.5rem' },
+            { label: words.columns.state, width: '8.5rem' },
+            { label: words.columns.used, width: TIME },
+            { label: words.columns.expires, width: '8.5rem' },
+            { label: words.columns.actions, width: '11rem' },
           ]}
         >
           {listed.map((token) => (
@@ -134,14 +134,14 @@ function Row({ token, rotate, revoke }: { token: manage.Token; rotate: () => voi
           </Text>
         )}
       </td>
-      <td>{token.expiresAt ? <Time value={token.expiresAt} /> : words.noExpiry}</td>
+      <td>{token.expiresAt ? <Day value={token.expiresAt} /> : words.noExpiry}</td>
       <td>
         {token.isValid && (
           <Group gap="xs">
-            <Button size="xs" variant="default" onClick={rotate} aria-label={words.rotateNamed(token.name)}>
+            <Button size="compact-xs" variant="default" onClick={rotate} aria-label={words.rotateNamed(token.name)}>
               {words.rotate}
             </Button>
-            <Button size="xs" variant="default" onClick={revoke} aria-label={words.revokeNamed(token.name)}>
+            <Button size="compact-xs" variant="default" onClick={revoke} aria-label={words.revokeNamed(token.name)}>
               {words.revoke}
             </Button>
           </Group>

@@ -9,7 +9,7 @@ import { Empty, Failure, Loading } from '../parts/frames'
 import { Plus } from '../parts/icons'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { Confirmation, DataTable, Pages, useListPage } from './parts'
+import { Confirmation, DataTable, Pages, TIME, useListPage } from './parts'
 
 const words = texts.account.users
 const ROLES = Object.keys(words.roles) as manage.Role[]
@@ -47,12 +47,12 @@ export function UsersTab() {
       ) : (
         <DataTable
           label={texts.account.tabs.users}
-          minWidth="42rem"
+          minWidth="54rem"
           columns={[
-            { label: words.columns.email, width: '38%' },
-            { label: words.columns.role, width: '26%' },
-            { label: words.columns.created, width: '20%' },
-            { label: words.columns.actions, width: '16%' },
+            { label: words.columns.email },
+            { label: words.columns.role, width: '16rem' },
+            { label: words.columns.created, width: TIME },
+            { label: words.columns.actions, width: '8rem' },
           ]}
         >
           {listed.map((user) => (

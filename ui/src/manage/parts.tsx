@@ -9,8 +9,13 @@ import { texts } from '../texts'
 
 export interface Column {
   label: string
-  width: string
+  /** Without one, the column takes what the others leave. */
+  width?: string
+  isNumber?: boolean
 }
+
+/** Wide enough for a date with its time, whatever the width of the window. */
+export const TIME = '12rem'
 
 export function DataTable({ label, columns, minWidth, children }: { label: string; columns: readonly Column[]; minWidth: string; children: ReactNode }) {
   return (
@@ -19,7 +24,7 @@ export function DataTable({ label, columns, minWidth, children }: { label: strin
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.label} scope="col" style={{ width: column.width }}>
+              <th key={column.label} scope="col" className={column.isNumber ? 'number' : undefined} style={{ width: column.width }}>
                 <span>{column.label}</span>
               </th>
             ))}

@@ -14,6 +14,17 @@ export function Time({ value }: { value: string | null }) {
   )
 }
 
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+
+/** The day of a time in the zone of the reader; the tooltip has the time in UTC. */
+export function Day({ value }: { value: string }) {
+  return (
+    <time dateTime={value} title={`${value.slice(0, 19).replace('T', ' ')} ${texts.utc}`}>
+      {day.format(new Date(value))}
+    </time>
+  )
+}
+
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`
   const seconds = milliseconds / 1000
