@@ -63,7 +63,6 @@ BODIES: dict[str, Any] = {
 OF_A_PAGE = ("page", "source", "screenshot", "links", "explain")
 QUERIES = {
     "GET /search": "?q=boats",
-    "GET /tenant/v1/schedule-preview": "?cron=0+0+*+*+*",
     "GET /tenant/v1/channels/{channel_id}/webcrawl/explain": "?url=https://red.invalid/",
     **{f"GET /crawl-runs/{{run_id}}/{part}": "?url=https://red.invalid/" for part in OF_A_PAGE},
 }

@@ -257,7 +257,12 @@ def test_a_schedule_is_previewed_before_it_is_stored(crawled: tuple[Api, HttpSer
     times = [datetime.fromisoformat(each) for each in preview["upcoming"]]
     assert [each.weekday() for each in times] == [0] * 5
     assert times == sorted(set(times))
-    assert api.get("/tenant/v1/schedule-preview?cron=0+0+1+*+*")["timeZone"] == api.get(SETTINGS)["timeZone"]
+    own = api.get(SETTINGS)
+    assert own["websiteCrawlFrequency"] == "MONTHLY"
+    assert api.get("/tenant/v1/schedule-preview") == api.get("/tenant/v1/schedule-preview?cron=0+0+1+*+*")
+    assert api.get("/tenant/v1/schedule-preview")["timeZone"] == own["timeZone"]
+    assert api.get("/tenant/v1/schedule-preview?frequency=WEEKLY")["description"] == "At 00:00 on Sunday"
+    assert api.get("/tenant/v1/schedule-preview?frequency=MANUAL")["upcoming"] == []
     wrong = api.call("GET", "/tenant/v1/schedule-preview?cron=every+day")
     assert (wrong.status, wrong.json["errors"][0]["field"]) == (422, "query.cron")
     wrong = api.call("GET", "/tenant/v1/schedule-preview?cron=0+0+*+*+*&timeZone=Nowhere")

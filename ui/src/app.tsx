@@ -3,11 +3,12 @@ import { ActionIcon, Anchor, AppShell, Burger, Group, NavLink, Text, useComputed
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
+import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { ApiError, signInWithCode, signOut, type Session } from './api/client'
 import * as queries from './api/queries'
 import { Empty, Failure, Loading } from './parts/frames'
-import { Gear, Globe, Leave, List, Logo, Moon, Person, Search, Sun } from './parts/icons'
+import { Gear, Globe, Leave, List, Logo, Moon, Pages, Person, Search, Sun } from './parts/icons'
+import { ChannelsScreen } from './channels/Channels'
 import { RunScreen } from './screens/Run'
 import { RunsScreen } from './screens/Runs'
 import { SearchScreen } from './screens/Search'
@@ -18,6 +19,7 @@ import { texts } from './texts'
 
 const AccountScreen = lazy(() => import('./manage/Account'))
 const ManageScreen = lazy(() => import('./manage/Manage'))
+const ChannelScreen = lazy(() => import('./channels/Channel'))
 const PageScreen = lazy(() => import('./screens/Page'))
 
 export function App() {
@@ -62,9 +64,10 @@ function Shell({ session }: { session: Session }) {
   const running = useQuery(queries.runningRuns)
   const count = running.data?.pagination.total ?? 0
   const entries = [
-    { href: '/', label: texts.nav.runs, Icon: List, active: place === '/' || place.startsWith('/runs') || place === '/new' },
+    { href: '/', label: texts.nav.channels, Icon: Globe, active: place === '/' || place.startsWith('/channels') || place === '/new' },
+    { href: '/runs', label: texts.nav.runs, Icon: List, active: place.startsWith('/runs') },
     { href: '/search', label: texts.nav.search, Icon: Search, active: place.startsWith('/search') },
-    { href: '/sites', label: texts.nav.sites, Icon: Globe, active: place.startsWith('/sites') },
+    { href: '/sites', label: texts.nav.sites, Icon: Pages, active: place.startsWith('/sites') },
     ...(session.scopes.includes('manage:tenant')
       ? [{ href: '/account', label: texts.nav.account, Icon: Person, active: place.startsWith('/account') }]
       : []),
@@ -103,7 +106,7 @@ function Shell({ session }: { session: Session }) {
           </Group>
           <Group gap="xs" wrap="nowrap">
             {count > 0 && (
-              <Link href="/?state=RUNNING" className="tone tone-busy" style={{ textDecoration: 'none' }}>
+              <Link href="/runs?state=RUNNING" className="tone tone-busy" style={{ textDecoration: 'none' }}>
                 {texts.running(count)}
               </Link>
             )}
@@ -135,13 +138,16 @@ function Shell({ session }: { session: Session }) {
         <Suspense fallback={<Loading />}>
           <Switch>
             <Route path="/">
-              <RunsScreen session={session} />
+              <ChannelsScreen session={session} />
+            </Route>
+            <Route path="/channels/:channel/:tab?">
+              {({ channel, tab }) => <ChannelScreen key={channel} id={channel} tab={tab ?? ''} />}
             </Route>
             <Route path="/new">
               <StartScreen session={session} />
             </Route>
             <Route path="/runs">
-              <Redirect to="/" replace />
+              <RunsScreen />
             </Route>
             <Route path="/runs/:run/page">{({ run }) => <PageScreen run={run} />}</Route>
             <Route path="/runs/:run/:tab?">{({ run, tab }) => <RunScreen key={run} run={run} tab={tab ?? ''} />}</Route>

@@ -1,5 +1,5 @@
 /** Follows a run: server-sent events, and polling where these do not arrive. */
-import { useQueryClient } from '@tanstack/react-query'
+import { useQueryClient, type QueryKey } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { get, runPath, type RunState, type Summary } from './client'
 
@@ -18,11 +18,16 @@ export function isActive(state: RunState): boolean {
   return state === 'QUEUED' || state === 'RUNNING'
 }
 
-/** Keeps the summary of the run in the query cache current, and refreshes its lists, until the run ends or `paused`. */
-export function useFollow(run: string, active: boolean, paused: boolean): { connection: Connection; samples: Sample[] } {
+/**
+ * Keeps the summary of the run in the query cache current, and refreshes its lists, until the run ends or `paused`.
+ * Queries below the key `alsoRefresh` are refreshed with the lists.
+ */
+export function useFollow(run: string, active: boolean, paused: boolean, alsoRefresh?: QueryKey): { connection: Connection; samples: Sample[] } {
   const client = useQueryClient()
   const [connection, setConnection] = useState<Connection>('off')
   const samples = useRef<Sample[]>([])
+  const refreshed = useRef(alsoRefresh)
+  refreshed.current = alsoRefresh
 
   useEffect(() => {
     if (!active || paused) {
@@ -40,6 +45,7 @@ export function useFollow(run: string, active: boolean, paused: boolean): { conn
       if (over || Date.now() - refreshedAt > REFRESH_MS) {
         refreshedAt = Date.now()
         void client.invalidateQueries({ queryKey: ['lists', run] })
+        if (refreshed.current) void client.invalidateQueries({ queryKey: refreshed.current })
       }
       if (over) {
         stop()

@@ -26,12 +26,16 @@ interface FacetsProps {
   counts: Record<string, number>
   chosen: readonly string[]
   word: (name: string) => string
+  /** In the order of the names, not of the counts. */
+  isOrdered?: boolean
   onChange: (chosen: string[]) => void
 }
 
 /** Buttons with counts; several may be chosen. */
-export function FacetButtons({ label, counts, chosen, word, onChange }: FacetsProps) {
-  const names = [...new Set([...Object.keys(counts), ...chosen])].sort((a, b) => (counts[b] ?? 0) - (counts[a] ?? 0))
+export function FacetButtons({ label, counts, chosen, word, isOrdered, onChange }: FacetsProps) {
+  const names = [...new Set([...Object.keys(counts), ...chosen])].sort((a, b) =>
+    isOrdered ? a.localeCompare(b, undefined, { numeric: true }) : (counts[b] ?? 0) - (counts[a] ?? 0),
+  )
   if (names.length === 0) return null
   return (
     <Group gap={6} role="group" aria-label={label}>

@@ -63,6 +63,15 @@ export const Globe = icon(
     <path d="M3 12h18M12 3c3 3 3 15 0 18M12 3c-3 3-3 15 0 18" />
   </>,
 )
+export const Pages = icon(<path d="M8 3h8l4 4v10H8zM4 7v14h12" />)
+export const Film = icon(
+  <>
+    <rect x="3" y="5" width="18" height="14" rx="2" />
+    <path d="m10 9 5 3-5 3z" />
+  </>,
+)
+export const Sheet = icon(<path d="M6 3h8l4 4v14H6zM9 12h6M9 16h6" />)
+export const Refresh = icon(<path d="M20 11a8 8 0 1 0-2.3 6M20 5v6h-6" />)
 export const Leave = icon(<path d="M10 4H5v16h5M14 8l4 4-4 4M18 12H9" />)
 export const Back = icon(<path d="m14 6-6 6 6 6" />)
 export const Picture = icon(

@@ -52,6 +52,11 @@ export function bytes(count: number): string {
   return `${value.toFixed(value < 10 ? 1 : 0)} ${units[unit]}`
 }
 
+/** A share of 1 in per cent. */
+export function percent(share: number): string {
+  return `${Math.round(100 * share)} %`
+}
+
 /** The readable form of a URL: without scheme, percent-decoded where that is possible. */
 export function shownUrl(url: string): string {
   const plain = url.replace(/^https?:\/\//, '')

@@ -1,15 +1,16 @@
 /** The run explorer: what a run does now, its URLs, how they were found, and what went wrong. */
-import { Alert, Anchor, Button, Group, Menu, Modal, Stack, Tabs, Text, Title, VisuallyHidden } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Menu, Modal, Stack, Tabs, Text, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { address, ApiError, post, runPath, type Run, type Summary } from '../api/client'
-import { isActive, useFollow, type Connection } from '../api/follow'
+import { isActive, useFollow } from '../api/follow'
 import * as queries from '../api/queries'
 import { LineageTab } from '../lineage/LineageTab'
 import { Empty, Failure, Loading, Screen } from '../parts/frames'
-import { Back, Download, Pause, Play } from '../parts/icons'
+import { Back, Download, Play } from '../parts/icons'
+import { LiveBar } from '../parts/live'
 import { RunStateLabel } from '../parts/states'
 import { WebLink } from '../parts/values'
 import { texts } from '../texts'
@@ -35,7 +36,7 @@ export function RunScreen({ run, tab }: { run: string; tab: string }) {
   if (summary.error instanceof ApiError && summary.error.status === 404) {
     return (
       <Empty title={texts.run.missing}>
-        <Anchor component={Link} href="/">
+        <Anchor component={Link} href="/runs">
           {texts.run.back}
         </Anchor>
       </Empty>
@@ -60,7 +61,14 @@ export function RunScreen({ run, tab }: { run: string; tab: string }) {
           {data.error}
         </Alert>
       )}
-      {active && <LiveBar summary={data} connection={connection} isPaused={isPaused} setPaused={setPaused} />}
+      {active && (
+        <LiveBar
+          text={texts.run.progress(data.counts.pages, data.counts.total_urls, true)}
+          connection={connection}
+          isPaused={isPaused}
+          setPaused={setPaused}
+        />
+      )}
       <Tabs value={shown} onChange={(value) => go(`/runs/${run}${value === 'overview' ? '' : `/${value}`}`)} keepMounted={false}>
         <Tabs.List aria-label={texts.run.tabsLabel} mb="md">
           {TABS.map((each) => (
@@ -90,7 +98,7 @@ export function RunScreen({ run, tab }: { run: string; tab: string }) {
 function Heading({ summary }: { summary: Summary }) {
   return (
     <Stack gap={4}>
-      <Anchor component={Link} href="/" size="sm">
+      <Anchor component={Link} href="/runs" size="sm">
         <Group gap={2} component="span">
           <Back /> {texts.run.back}
         </Group>
@@ -132,7 +140,7 @@ function Actions({ summary }: { summary: Summary }) {
         </Button>
       )}
       {!canCancel && (
-        <Button variant="default" onClick={() => go(`/new?url=${encodeURIComponent(summary.seed_url ?? '')}`)}>
+        <Button variant="default" onClick={() => go(`/new?once=1&url=${encodeURIComponent(summary.seed_url ?? '')}`)}>
           {texts.run.again}
         </Button>
       )}
@@ -164,45 +172,4 @@ function Actions({ summary }: { summary: Summary }) {
       </Modal>
     </Group>
   )
-}
-
-interface LiveBarProps {
-  summary: Summary
-  connection: Connection
-  isPaused: boolean
-  setPaused: (paused: boolean) => void
-}
-
-const ANNOUNCE_MS = 5000
-
-function LiveBar({ summary, connection, isPaused, setPaused }: LiveBarProps) {
-  const text = texts.run.progress(summary.counts.pages, summary.counts.total_urls, true)
-  return (
-    <Group gap="sm" justify="space-between">
-      <Group gap="xs">
-        <Text fw={600} style={{ fontVariantNumeric: 'tabular-nums' }}>
-          {text}
-        </Text>
-        <Text size="sm" c="dimmed">
-          {isPaused ? texts.run.paused : connection === 'polling' ? texts.run.polling : texts.run.live}
-        </Text>
-      </Group>
-      <Button variant="default" size="xs" leftSection={isPaused ? <Play /> : <Pause />} onClick={() => setPaused(!isPaused)}>
-        {isPaused ? texts.run.resumeLive : texts.run.pause}
-      </Button>
-      <VisuallyHidden role="status">{useRarely(text, ANNOUNCE_MS)}</VisuallyHidden>
-    </Group>
-  )
-}
-
-/** A text that changes at most once in this time, for screen readers. */
-function useRarely(text: string, interval: number): string {
-  const [shown, setShown] = useState(text)
-  const latest = useRef(text)
-  latest.current = text
-  useEffect(() => {
-    const timer = setInterval(() => setShown(latest.current), interval)
-    return () => clearInterval(timer)
-  }, [interval])
-  return shown
 }

@@ -1,8 +1,8 @@
-/** All runs, newest first, with their progress. Without any run, the first start. */
+/** All runs, newest first, with their progress. */
 import { Anchor, Button, Group, Pagination, Progress, Text } from '@mantine/core'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { Run, RunState, Session, Summary } from '../api/client'
+import type { Run, RunState, Summary } from '../api/client'
 import { isActive } from '../api/follow'
 import * as queries from '../api/queries'
 import { useAddressState } from '../parts/filters'
@@ -11,11 +11,10 @@ import { Plus } from '../parts/icons'
 import { errorCount, RunStateLabel, WarningLabel } from '../parts/states'
 import { between, Time } from '../parts/values'
 import { texts } from '../texts'
-import { StartScreen } from './Start'
 
 const STATES: readonly RunState[] = ['RUNNING', 'QUEUED', 'COMPLETED', 'FAILED', 'INTERRUPTED', 'CANCELLED']
 
-export function RunsScreen({ session }: { session: Session }) {
+export function RunsScreen() {
   const [parameters, change] = useAddressState()
   const state = STATES.find((each) => each === parameters.get('state')) ?? ''
   const position = Math.max(1, Number(parameters.get('page')) || 1)
@@ -32,13 +31,12 @@ export function RunsScreen({ session }: { session: Session }) {
   if (runs.isPending) return <Loading />
   if (runs.error) return <Failure error={runs.error} retry={() => void runs.refetch()} />
   const { total } = runs.data.pagination
-  if (total === 0 && state === '') return <StartScreen session={session} isFirst />
   const pages = Math.ceil(total / queries.RUNS_PER_PAGE)
   return (
     <Screen
       title={texts.runs.title}
       actions={
-        <Button component={Link} href="/new" leftSection={<Plus />}>
+        <Button component={Link} href="/new?once=1" leftSection={<Plus />}>
           {texts.runs.new}
         </Button>
       }
@@ -55,10 +53,12 @@ export function RunsScreen({ session }: { session: Session }) {
         ))}
       </Group>
       {total === 0 ? (
-        <Empty title={texts.runs.empty}>
-          <Button variant="default" onClick={() => change({ state: '' })}>
-            {texts.runs.showAll}
-          </Button>
+        <Empty title={state === '' ? texts.runs.none : texts.runs.empty}>
+          {state !== '' && (
+            <Button variant="default" onClick={() => change({ state: '' })}>
+              {texts.runs.showAll}
+            </Button>
+          )}
         </Empty>
       ) : (
         <div className="table-frame" role="region" aria-label={texts.runs.title} tabIndex={0}>

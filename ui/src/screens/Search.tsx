@@ -14,9 +14,18 @@ import { isWebAddress, shownUrl, Time } from '../parts/values'
 import { texts } from '../texts'
 
 export function SearchScreen() {
+  return (
+    <Screen title={texts.search.title}>
+      <SearchPanel />
+    </Screen>
+  )
+}
+
+/** Field and results; `within` is the only site to search. */
+export function SearchPanel({ within }: { within?: string }) {
   const [parameters, change] = useAddressState()
   const query = parameters.get('q') ?? ''
-  const site = parameters.get('site') ?? ''
+  const site = within ?? parameters.get('site') ?? ''
   const [typed, setTyped] = useState(query)
   const input = useRef<HTMLInputElement>(null)
   const results = useRef<HTMLDivElement>(null)
@@ -42,7 +51,7 @@ export function SearchScreen() {
   const names = sites.data?.sites.map((each) => each.name) ?? []
   const waiting = (sites.data?.sites ?? []).reduce((sum, each) => sum + (site === '' || each.name === site ? each.waiting : 0), 0)
   return (
-    <Screen title={texts.search.title}>
+    <Stack gap="lg">
       <form onSubmit={submit} role="search">
         <Group align="flex-end" gap="sm">
           <TextInput
@@ -50,21 +59,23 @@ export function SearchScreen() {
             style={{ flex: '1 1 18rem' }}
             type="search"
             size="md"
-            label={texts.search.label}
+            label={within ? texts.search.labelWithin(within) : texts.search.label}
             placeholder={texts.search.placeholder}
             leftSection={<Search />}
             maxLength={2000}
-            autoFocus
+            autoFocus={within === undefined}
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
           />
-          <NativeSelect
-            size="md"
-            label={texts.search.site}
-            value={site}
-            onChange={(event) => change({ site: event.currentTarget.value })}
-            data={[{ value: '', label: texts.search.everySite }, ...names]}
-          />
+          {within === undefined && (
+            <NativeSelect
+              size="md"
+              label={texts.search.site}
+              value={site}
+              onChange={(event) => change({ site: event.currentTarget.value })}
+              data={[{ value: '', label: texts.search.everySite }, ...names]}
+            />
+          )}
           <Button type="submit" size="md">
             {texts.search.button}
           </Button>
@@ -90,7 +101,7 @@ export function SearchScreen() {
       ) : found.error ? (
         <Failure error={found.error} retry={() => void found.refetch()} />
       ) : found.data.hits.length === 0 ? (
-        <Empty title={texts.search.nothing} hint={texts.search.tryOther} />
+        <Empty title={texts.search.nothing} hint={within ? texts.search.tryOtherWords : texts.search.tryOther} />
       ) : (
         <Stack gap="sm">
           <Text size="sm" c="dimmed" role="status">
@@ -107,7 +118,7 @@ export function SearchScreen() {
           </div>
         </Stack>
       )}
-    </Screen>
+    </Stack>
   )
 }
 

@@ -100,7 +100,7 @@ function SiteCard({ site }: { site: Site }) {
   )
 }
 
-function Held({ site, path, count }: { site: string; path: string; count: number }) {
+export function Held({ site, path, count }: { site: string; path: string; count: number }) {
   const client = useQueryClient()
   const decide = useMutation({
     mutationFn: (agree: boolean) => post<HeldPages>(`${path}/deletions`, { agree }),

@@ -1,9 +1,10 @@
-/** The first start, and every new crawl: one field, what will happen, and a button. */
-import { Button, Collapse, Group, List, NativeSelect, NumberInput, Paper, Stack, Switch, Text, TextInput, Title } from '@mantine/core'
+/** The first start, every new channel and every single crawl: one field, what will happen, and a button. */
+import { Anchor, Button, Collapse, Group, List, NativeSelect, NumberInput, Paper, Stack, Switch, Text, TextInput, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
-import { useLocation, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
+import { CHANNELS, channelPath, crawlSettings, type Channel, type Job } from '../api/channels'
 import { ApiError, post, type Run, type Session } from '../api/client'
 import { Failure, message, Screen } from '../parts/frames'
 import { Play } from '../parts/icons'
@@ -12,6 +13,7 @@ import { texts } from '../texts'
 const SCOPES = ['host', 'origin', 'domain', 'prefix'] as const
 const DEFAULT_PAGES = 500
 const DEFAULT_DEPTH = 25
+const CHANNEL_DEPTH = 3
 
 /** The address as typed, with a scheme. Undefined when it is none. */
 export function completed(typed: string): string | undefined {
@@ -26,11 +28,24 @@ export function completed(typed: string): string | undefined {
   }
 }
 
-export function StartScreen({ session, isFirst = false }: { session: Session; isFirst?: boolean }) {
+interface StartProps {
+  session: Session
+  /** There is no channel yet. */
+  isFirst?: boolean
+  /** Runs that are no crawls of a channel. */
+  runs?: number
+}
+
+export function StartScreen({ session, isFirst = false, runs = 0 }: StartProps) {
   const [parameters] = useSearchParams()
   const [typed, setTyped] = useState(parameters.get('url') ?? '')
-  const [pages, setPages] = useState<number | string>(DEFAULT_PAGES)
-  const [depth, setDepth] = useState<number | string>(DEFAULT_DEPTH)
+  const [isKept, setKept] = useState(!parameters.has('once'))
+  const [typedPages, setPages] = useState<number | string>('')
+  const [typedDepth, setDepth] = useState<number | string>('')
+  const limits = useQuery({ ...crawlSettings, enabled: isKept, retry: false })
+  const most = limits.data?.effectiveMaxPages ?? DEFAULT_PAGES
+  const pages = typedPages === '' ? (isKept ? most : DEFAULT_PAGES) : Number(typedPages)
+  const depth = typedDepth === '' ? (isKept ? CHANNEL_DEPTH : DEFAULT_DEPTH) : Number(typedDepth)
   const [scope, setScope] = useState<string>('host')
   const [documents, setDocuments] = useState(false)
   const [problem, setProblem] = useState('')
@@ -42,24 +57,30 @@ export function StartScreen({ session, isFirst = false }: { session: Session; is
     void client.invalidateQueries({ queryKey: ['runs'] })
     go(`/runs/${run.id}`)
   }
-  const crawl = useMutation({
+  const once = useMutation({
     mutationFn: (seedUrl: string) =>
-      post<Run>('/crawl-runs', {
-        seedUrl,
-        settings: {
-          maxPages: Number(pages) || DEFAULT_PAGES,
-          maxDepth: depth === '' ? DEFAULT_DEPTH : Number(depth),
-          scopeMode: scope,
-          includeDocuments: documents,
-        },
-      }),
+      post<Run>('/crawl-runs', { seedUrl, settings: { maxPages: pages, maxDepth: depth, scopeMode: scope, includeDocuments: documents } }),
     onSuccess: show,
   })
+  const again = useMutation({
+    mutationFn: async (url: string) => {
+      const channel = await post<Channel>(CHANNELS, { url, maxPages: typedPages === '' ? null : pages, maxDepth: depth })
+      // The channel exists now, whatever becomes of the crawl: its screen can start another one.
+      await post<Job>(channelPath(channel.id, 'webcrawl/start')).catch(() => undefined)
+      return channel
+    },
+    onSuccess: (channel) => {
+      void client.invalidateQueries({ queryKey: ['channels'] })
+      go(`/channels/${channel.id}`)
+    },
+  })
+  const crawl = isKept ? again : once
   const example = useMutation({ mutationFn: () => post<Run>('/demo'), onSuccess: show })
 
   function submit(event: FormEvent) {
     event.preventDefault()
-    crawl.reset()
+    once.reset()
+    again.reset()
     const url = completed(typed)
     setProblem(typed.trim() === '' ? texts.start.empty : url === undefined ? texts.start.invalid : '')
     if (url !== undefined && typed.trim()) crawl.mutate(url)
@@ -67,10 +88,11 @@ export function StartScreen({ session, isFirst = false }: { session: Session; is
 
   const refused = crawl.error instanceof ApiError && crawl.error.code === 'address-refused'
   const invalid = crawl.error instanceof ApiError && crawl.error.code === 'invalid'
+  const exists = crawl.error instanceof ApiError && crawl.error.code === 'channel-exists'
   const fieldError =
     problem ||
-    (refused ? texts.start.refused(message(crawl.error).replace(/\.$/, '')) : invalid ? texts.start.invalid : undefined)
-  const title = isFirst ? texts.start.title : texts.start.again
+    (refused ? texts.start.refused(message(crawl.error).replace(/\.$/, '')) : invalid ? texts.start.invalid : exists ? texts.start.exists : undefined)
+  const title = isFirst ? (runs > 0 ? texts.start.firstChannel : texts.start.title) : isKept ? texts.start.addChannel : texts.start.again
 
   return (
     <Screen title={title}>
@@ -110,13 +132,24 @@ export function StartScreen({ session, isFirst = false }: { session: Session; is
                   {texts.start.refusedHint}
                 </Text>
               )}
-              {crawl.error && !refused && !invalid && <Failure error={crawl.error} />}
+              {exists && (
+                <Anchor component={Link} href="/" size="sm">
+                  {texts.start.showChannels}
+                </Anchor>
+              )}
+              {crawl.error && !refused && !invalid && !exists && <Failure error={crawl.error} />}
+              <Switch
+                label={texts.start.keep}
+                description={texts.start.keepHint}
+                checked={isKept}
+                onChange={(event) => setKept(event.currentTarget.checked)}
+              />
               <div>
                 <Title order={2} size="h6" mb={4}>
                   {texts.start.what}
                 </Title>
                 <List size="sm" spacing={2}>
-                  <List.Item>{texts.start.pages(Number(pages) || DEFAULT_PAGES)}</List.Item>
+                  <List.Item>{texts.start.pages(pages)}</List.Item>
                   <List.Item>{texts.start.robots}</List.Item>
                   <List.Item>{texts.start.redacted}</List.Item>
                   <List.Item>{texts.start.stays}</List.Item>
@@ -129,20 +162,28 @@ export function StartScreen({ session, isFirst = false }: { session: Session; is
                 <Collapse expanded={hasOptions} id="crawl-options">
                   <Stack pt="sm" gap="sm">
                     <Group grow align="flex-start" preventGrowOverflow={false}>
-                      <NumberInput label={texts.start.maxPages} value={pages} onChange={setPages} min={1} max={1_000_000} />
-                      <NumberInput label={texts.start.maxDepth} value={depth} onChange={setDepth} min={0} max={1000} />
+                      <NumberInput label={texts.start.maxPages} value={typedPages === '' ? pages : typedPages} onChange={setPages} min={1} max={isKept ? most : 1_000_000} />
+                      <NumberInput label={texts.start.maxDepth} value={typedDepth === '' ? depth : typedDepth} onChange={setDepth} min={0} max={isKept ? 100 : 1000} />
                     </Group>
-                    <NativeSelect
-                      label={texts.start.scope}
-                      value={scope}
-                      onChange={(event) => setScope(event.currentTarget.value)}
-                      data={SCOPES.map((value) => ({ value, label: texts.start.scopes[value] }))}
-                    />
-                    <Switch
-                      label={texts.start.documents}
-                      checked={documents}
-                      onChange={(event) => setDocuments(event.currentTarget.checked)}
-                    />
+                    {isKept ? (
+                      <Text size="sm" c="dimmed">
+                        {texts.start.sameOrigin}
+                      </Text>
+                    ) : (
+                      <>
+                        <NativeSelect
+                          label={texts.start.scope}
+                          value={scope}
+                          onChange={(event) => setScope(event.currentTarget.value)}
+                          data={SCOPES.map((value) => ({ value, label: texts.start.scopes[value] }))}
+                        />
+                        <Switch
+                          label={texts.start.documents}
+                          checked={documents}
+                          onChange={(event) => setDocuments(event.currentTarget.checked)}
+                        />
+                      </>
+                    )}
                   </Stack>
                 </Collapse>
               </div>
@@ -163,6 +204,11 @@ export function StartScreen({ session, isFirst = false }: { session: Session; is
           </Group>
         )}
         {example.error && <Failure error={example.error} />}
+        {isFirst && runs > 0 && (
+          <Anchor component={Link} href="/runs">
+            {texts.start.showRuns(runs)}
+          </Anchor>
+        )}
       </Stack>
     </Screen>
   )

@@ -1,29 +1,15 @@
 /** The URL table of a run: facets with counts, text filter, sort and pages, all of it in the address. */
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { createColumnHelper, flexRender, getCoreRowModel, useReactTable } from '@tanstack/react-table'
-import { useEffect, useState } from 'react'
 import { address, runPath, type UrlRow } from '../api/client'
 import * as queries from '../api/queries'
 import { FacetButtons, useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading } from '../parts/frames'
-import { Download, Search } from '../parts/icons'
+import { Download } from '../parts/icons'
 import { reasonWord, UrlStateLabel, urlWord } from '../parts/states'
+import { DataTable, Pager, Range, TextFilter, type Column } from '../parts/table'
 import { shownUrl, Time } from '../parts/values'
 import { texts } from '../texts'
-
-const TYPING_MS = 250
-const column = createColumnHelper<UrlRow>()
-const SORTS: Record<string, string> = { url: 'normalized_url', depth: 'depth', visited: 'visited_at' }
-const WIDTHS: Record<string, string> = {
-  status: '10.5rem',
-  code: '4.2rem',
-  depth: '5.8rem',
-  words: '5.2rem',
-  visited: '11.8rem',
-}
-const NUMBERS = new Set(['code', 'depth', 'words'])
 
 interface UrlsTabProps {
   run: string
@@ -49,7 +35,7 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
 
   return (
     <Stack>
-      <TextFilter value={filter.q ?? ''} onChange={(q) => change({ q, offset: '' })} />
+      <TextFilter label={texts.urls.filter} value={filter.q ?? ''} onChange={(q) => change({ q, offset: '' })} />
       {facets.data && (
         <Stack gap="xs">
           <FacetButtons
@@ -92,9 +78,7 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
         <>
           <Group justify="space-between">
             <Group gap="xs">
-              <Text size="sm" c="dimmed">
-                {texts.urls.range(offset + 1, offset + urls.data.urls.length, urls.data.pagination.total)}
-              </Text>
+              <Range offset={offset} shown={urls.data.urls.length} total={urls.data.pagination.total} />
               {isFiltered && (
                 <Button variant="subtle" size="compact-sm" onClick={clear}>
                   {texts.urls.clear}
@@ -117,160 +101,79 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
               ))}
             </Group>
           </Group>
-          <UrlTable
+          <DataTable
+            label={texts.urls.label}
+            columns={columns(inspect)}
             rows={urls.data.urls}
+            keyOf={(row) => row.id}
+            minWidth="62rem"
             sort={sort}
-            order={order}
-            inspect={inspect}
+            isDescending={order === 'desc'}
             onSort={(by) => change({ sort: by, order: sort === by && order === 'asc' ? 'desc' : '', offset: '' })}
           />
-          {urls.data.pagination.total > queries.URLS_PER_PAGE && (
-            <Group justify="center">
-              <Button
-                variant="default"
-                disabled={offset === 0}
-                onClick={() => change({ offset: offset > queries.URLS_PER_PAGE ? String(offset - queries.URLS_PER_PAGE) : '' })}
-              >
-                {texts.urls.previous}
-              </Button>
-              <Button
-                variant="default"
-                disabled={!urls.data.pagination.has_more}
-                onClick={() => change({ offset: String(offset + queries.URLS_PER_PAGE) })}
-              >
-                {texts.urls.next}
-              </Button>
-            </Group>
-          )}
+          <Pager
+            offset={offset}
+            size={queries.URLS_PER_PAGE}
+            hasMore={urls.data.pagination.has_more}
+            onChange={(to) => change({ offset: to })}
+          />
         </>
       )}
     </Stack>
   )
 }
 
-function TextFilter({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  const [typed, setTyped] = useState(value)
-  const send = useDebouncedCallback(onChange, TYPING_MS)
-  useEffect(() => setTyped(value), [value])
-  return (
-    <TextInput
-      type="search"
-      aria-label={texts.urls.filter}
-      placeholder={texts.urls.filter}
-      leftSection={<Search />}
-      maxLength={200}
-      maw="28rem"
-      value={typed}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value)
-        send(event.currentTarget.value)
-      }}
-    />
-  )
-}
-
-interface UrlTableProps {
-  rows: UrlRow[]
-  sort: string
-  order: string
-  onSort: (sort: string) => void
-  inspect: (url: string) => void
-}
-
-interface Meta {
-  inspect: (url: string) => void
-}
-
-// A constant: with new functions at every render, the cells would be made anew and lose the focus.
-const columns = [
-  column.accessor('url', {
-    cell: (cell) => (
-      <button type="button" className="link-button one-line" title={cell.getValue()} onClick={() => (cell.table.options.meta as Meta).inspect(cell.getValue())}>
-        {shownUrl(cell.getValue())}
-      </button>
-    ),
-  }),
-  column.accessor('title', {
-    cell: (cell) => (
-      <span className="one-line" title={cell.getValue()}>
-        {cell.getValue()}
-      </span>
-    ),
-  }),
-  column.accessor('status', {
-    cell: (cell) => {
-      const reason = cell.row.original.skip_reason
-      return (
-        <>
-          <UrlStateLabel state={cell.getValue()} />
-          {reason && (
-            <Text size="xs" c="dimmed" className="one-line" title={reasonWord(reason)}>
-              {reasonWord(reason)}
-            </Text>
-          )}
-        </>
-      )
+function columns(inspect: (url: string) => void): Column<UrlRow>[] {
+  const words = texts.urls.columns
+  return [
+    {
+      id: 'url',
+      label: words.url,
+      sort: 'normalized_url',
+      cell: (row) => (
+        <button type="button" className="link-button one-line" title={row.url} onClick={() => inspect(row.url)}>
+          {shownUrl(row.url)}
+        </button>
+      ),
     },
-  }),
-  column.accessor('status_code', { id: 'code', cell: (cell) => cell.getValue() ?? '' }),
-  column.accessor('depth', { cell: (cell) => cell.getValue() }),
-  column.accessor('word_count', { id: 'words', cell: (cell) => (cell.getValue() ? cell.getValue().toLocaleString() : '') }),
-  column.accessor('visited_at', { id: 'visited', cell: (cell) => cell.getValue() && <Time value={cell.getValue()} /> }),
-]
+    {
+      id: 'title',
+      label: words.title,
+      cell: (row) => (
+        <span className="one-line" title={row.title}>
+          {row.title}
+        </span>
+      ),
+    },
+    { id: 'status', label: words.status, width: '10.5rem', cell: (row) => <State row={row} /> },
+    { id: 'code', label: words.code, width: '4.2rem', isNumber: true, cell: (row) => row.status_code },
+    { id: 'depth', label: words.depth, sort: 'depth', width: '5.8rem', isNumber: true, cell: (row) => row.depth },
+    {
+      id: 'words',
+      label: words.words,
+      width: '5.2rem',
+      isNumber: true,
+      cell: (row) => (row.word_count ? row.word_count.toLocaleString() : ''),
+    },
+    {
+      id: 'visited',
+      label: words.visited,
+      sort: 'visited_at',
+      width: '11.8rem',
+      cell: (row) => row.visited_at && <Time value={row.visited_at} />,
+    },
+  ]
+}
 
-function UrlTable({ rows, sort, order, onSort, inspect }: UrlTableProps) {
-  const table = useReactTable({
-    data: rows,
-    columns,
-    getCoreRowModel: getCoreRowModel(),
-    getRowId: (row) => row.id,
-    manualSorting: true,
-    meta: { inspect } satisfies Meta,
-  })
+function State({ row }: { row: UrlRow }) {
   return (
-    <div className="table-frame" role="region" aria-label={texts.urls.label} tabIndex={0} style={{ maxHeight: '75vh', overflowY: 'auto' }}>
-      <table className="rows" style={{ minWidth: '62rem' }}>
-        <thead>
-          {table.getHeaderGroups().map((group) => (
-            <tr key={group.id}>
-              {group.headers.map((header) => {
-                const by = SORTS[header.id]
-                const direction = order === 'desc' ? 'descending' : 'ascending'
-                const word = texts.urls.columns[header.id as keyof typeof texts.urls.columns]
-                const isSorted = by !== undefined && by === sort
-                return (
-                  <th
-                    key={header.id}
-                    scope="col"
-                    className={NUMBERS.has(header.id) ? 'number' : undefined}
-                    style={{ width: WIDTHS[header.id] }}
-                    aria-sort={isSorted ? direction : by ? 'none' : undefined}
-                  >
-                    {by ? (
-                      <button type="button" onClick={() => onSort(by)}>
-                        {word} <span aria-hidden>{isSorted ? (order === 'desc' ? '↓' : '↑') : '↕'}</span>
-                      </button>
-                    ) : (
-                      <span>{word}</span>
-                    )}
-                  </th>
-                )
-              })}
-            </tr>
-          ))}
-        </thead>
-        <tbody>
-          {table.getRowModel().rows.map((row) => (
-            <tr key={row.id}>
-              {row.getVisibleCells().map((cell) => (
-                <td key={cell.id} className={NUMBERS.has(cell.column.id) ? 'number' : undefined}>
-                  {flexRender(cell.column.columnDef.cell, cell.getContext())}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <UrlStateLabel state={row.status} />
+      {row.skip_reason && (
+        <Text size="xs" c="dimmed" className="one-line" title={reasonWord(row.skip_reason)}>
+          {reasonWord(row.skip_reason)}
+        </Text>
+      )}
+    </>
   )
 }

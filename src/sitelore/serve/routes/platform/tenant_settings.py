@@ -12,10 +12,10 @@ from sitelore.model.errors import UsageError
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.brands import StoredBrand
-from sitelore.model.platform.channels import TenantCrawlSettings
+from sitelore.model.platform.channels import Frequency, TenantCrawlSettings
 from sitelore.model.platform.schedules import ScheduleRule
 from sitelore.platform.channels import ChannelService
-from sitelore.platform.cron import check_cron, check_time_zone
+from sitelore.platform.cron import CRON_LINES, check_cron, check_time_zone
 from sitelore.serve import problems
 from sitelore.serve.auth import require
 from sitelore.serve.openapi import answers
@@ -95,14 +95,18 @@ async def show_own_crawl_settings(service: Service, caller: Annotated[Caller, De
     responses=answers(SchedulePreview, problems.FORBIDDEN),
 )
 async def preview_schedule(
-    cron: Annotated[str, Query(min_length=1, max_length=100, description="Five fields of cron.", examples=["30 3 * * 1"])],
     service: Service,
     caller: Annotated[Caller, Depends(require(TokenScope.READ))],
+    cron: Annotated[str, Query(max_length=100, description="Five fields of cron.", examples=["30 3 * * 1"])] = "",
+    frequency: Annotated[Frequency | None, Query(description="Instead of a cron line; default: the tenant's.")] = None,
     zone: Annotated[str, Query(alias="timeZone", max_length=100, description="An IANA time zone; default: the tenant's.")] = "",
 ) -> Response:
-    """A cron line in words, and its next five times. Nothing is stored."""
+    """A schedule in words, and its next five times. Nothing is stored."""
     own = channel_service(service, caller.tenant)
-    zone = zone or (await own.tenant_settings()).time_zone
+    tenant = await own.tenant_settings()
+    zone, cron = zone or tenant.time_zone, cron or CRON_LINES.get(frequency or tenant.frequency, "")
+    if not cron:
+        return Response(encode(SchedulePreview("", zone, "Only when a person starts it", [])), media_type=JSON)
     for field, check, value in (("cron", check_cron, cron), ("timeZone", check_time_zone, zone)):
         try:
             check(value)

@@ -1,0 +1,63 @@
+/** What belongs to a channel, and a field that tells whether a URL would be crawled. */
+import { List, Stack, Text, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import * as api from '../api/channels'
+import type { Channel, Explanation } from '../api/channels'
+import { Loading, message, Section } from '../parts/frames'
+import { StateLabel } from '../parts/states'
+import { Gates } from '../screens/Node'
+import { completed } from '../screens/Start'
+import { texts } from '../texts'
+
+const words = texts.scope
+const TYPING_MS = 400
+// The other checks depend on what a crawl finds, not on the settings.
+const DECISIVE = ['address', 'scope', 'depth', 'trap', 'robots']
+
+export function ScopeSection({ channel }: { channel: Channel }) {
+  const [typed, setTyped] = useState('')
+  const [text] = useDebouncedValue(typed.trim(), TYPING_MS)
+  const url = text.startsWith('/') ? new URL(text, channel.url).href : text && completed(text)
+  const explanation = useQuery(api.explanation(channel.id, url ?? ''))
+  return (
+    <Section title={words.title}>
+      <Stack gap="sm">
+        <List size="sm" spacing={2}>
+          <List.Item>{words.origin(new URL(channel.url).origin)}</List.Item>
+          <List.Item>{words.depth(channel.maxDepth)}</List.Item>
+          <List.Item>{words.robots}</List.Item>
+        </List>
+        <TextInput
+          label={words.test}
+          placeholder={words.placeholder}
+          maw="36rem"
+          spellCheck={false}
+          autoCapitalize="none"
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          error={text && (url === undefined ? texts.start.invalid : explanation.error ? message(explanation.error) : undefined)}
+        />
+        {url && explanation.isPending && <Loading height="3rem" />}
+        {url && explanation.data && <Verdict explanation={explanation.data} />}
+      </Stack>
+    </Section>
+  )
+}
+
+function Verdict({ explanation }: { explanation: Explanation }) {
+  const gates = explanation.gates.filter((gate) => DECISIVE.includes(gate.gate))
+  const refused = gates.some((gate) => gate.passed === false)
+  return (
+    <Stack gap="sm" role="status">
+      <div>
+        <StateLabel tone={refused ? 'bad' : 'good'} word={refused ? words.no : words.yes} />
+        <Text size="sm" c="dimmed" mt={4}>
+          {explanation.row ? words.known(texts.urlState[explanation.row.status]) : words.unknown}
+        </Text>
+      </div>
+      <Gates explanation={{ ...explanation, gates }} />
+    </Stack>
+  )
+}
