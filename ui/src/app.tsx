@@ -17,6 +17,8 @@ import { StartScreen } from './screens/Start'
 import { texts } from './texts'
 
 const PageScreen = lazy(() => import('./screens/Page'))
+const IssuesScreen = lazy(() => import('./audit/Issues'))
+const InsightsScreen = lazy(() => import('./audit/Insights'))
 
 export function App() {
   const login = useLoginFromLink()
@@ -140,6 +142,8 @@ function Shell({ session }: { session: Session }) {
             <Route path="/search">
               <SearchScreen />
             </Route>
+            <Route path="/sites/:site/issues">{({ site }) => <IssuesScreen key={site} site={site} />}</Route>
+            <Route path="/sites/:site/insights">{({ site }) => <InsightsScreen key={site} site={site} />}</Route>
             <Route path="/sites">
               <SitesScreen />
             </Route>
