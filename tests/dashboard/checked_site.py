@@ -50,7 +50,9 @@ class CheckedSite:
 def _shop_page(number: int, extra: str = "", head: str = "") -> Answer:
     text = prose(f"shop {number}", 90)
     links = ("/", f"/shop/{number % 9 + 1}")
-    return page(f"Chair number {number} of the shop", text + extra, links=links, head=_HEAD.format(prose(f"d{number}", 14)) + head)
+    return page(
+        f"Chair number {number} of the shop", text + extra, links=links, head=_HEAD.format(prose(f"d{number}", 14)) + head
+    )
 
 
 def pages(origin: str) -> dict[str, Answer]:
@@ -112,7 +114,7 @@ def audited(server: ServerProcess, path: str, run: str) -> None:
 def serve_checked_site(data: Path) -> Iterator[CheckedSite]:
     """Serve the site and the dashboard over it."""
     site: dict[str, Answer] = {}
-    with serve_site(lambda target: site.get(target), host="localhost") as http_server:
+    with serve_site(site.get, host="localhost") as http_server:
         site |= pages(http_server.origin)
         with serve_process(data, http_server) as server:
             path = f"/sites/{quote(http_server.origin.removeprefix('http://'), safe='')}"

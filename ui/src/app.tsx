@@ -142,8 +142,8 @@ function Shell({ session }: { session: Session }) {
             <Route path="/search">
               <SearchScreen />
             </Route>
-            <Route path="/sites/:site/issues">{({ site }) => <IssuesScreen key={site} site={site} />}</Route>
-            <Route path="/sites/:site/insights">{({ site }) => <InsightsScreen key={site} site={site} />}</Route>
+            <Route path="/sites/:site/issues">{({ site }) => <IssuesScreen key={site} site={plainName(site)} />}</Route>
+            <Route path="/sites/:site/insights">{({ site }) => <InsightsScreen key={site} site={plainName(site)} />}</Route>
             <Route path="/sites">
               <SitesScreen />
             </Route>
@@ -159,6 +159,15 @@ function Shell({ session }: { session: Session }) {
       </AppShell.Main>
     </AppShell>
   )
+}
+
+/** The name of a site in an address: the router leaves the colon before a port encoded. */
+function plainName(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function ColorSchemeButton() {

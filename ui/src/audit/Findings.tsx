@@ -76,9 +76,11 @@ function OneFinding({ site, run, finding, isMixed }: { site: string; run: string
         )}
         {finding.status !== 'resolved' && (
           <Group gap="xs">
-            <Button size="compact-sm" variant="default" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
-              {texts.issues.proposal}
-            </Button>
+            {finding.has_fix && (
+              <Button size="compact-sm" variant="default" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+                {texts.issues.proposal}
+              </Button>
+            )}
             {finding.status === 'ignored' ? <TakeBack site={site} finding={finding} /> : <Ignore site={site} finding={finding} />}
           </Group>
         )}

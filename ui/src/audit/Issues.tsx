@@ -90,7 +90,7 @@ function SiteIssues({ site, audit }: { site: string; audit: Audit }) {
       ) : (
         <>
           <Downloads site={site} filter={filter} rules={isFiltered && shown.length <= MAX_NAMED_RULES ? shown.map((issue) => issue.rule) : []} />
-          <Accordion variant="separated" multiple order={2} keepMounted={false}>
+          <Accordion key={show} variant="separated" multiple order={2} keepMounted={false}>
             {shown.map((issue) => (
               <RuleCard key={issue.rule} site={site} run={audit.run} issue={issue} rule={ruleOf.get(issue.rule)} filter={filter} />
             ))}
@@ -154,8 +154,8 @@ function Score({ audit }: { audit: Audit }) {
   return (
     <Figure
       label={texts.issues.score}
-      value={`${shown} % · ${texts.issues.bands[score.band] ?? score.band}`}
-      hint={texts.issues.scoreOf(score.clean, score.indexable)}
+      value={`${shown} %`}
+      hint={`${texts.issues.bands[score.band] ?? score.band}: ${texts.issues.scoreOf(score.clean, score.indexable)}`}
     />
   )
 }

@@ -119,6 +119,9 @@ export function Rank({ run, figures }: AboutRun) {
   return (
     <Explained title={words.rank} definition={words.rankDefinition}>
       <Stack gap="sm">
+        <Text size="sm" fw={600}>
+          {words.rankPages}
+        </Text>
         <Histogram name={words.rankPages} cells={cells} heading={words.rankHeading} />
         <Rows
           name={words.rankTop}
@@ -128,7 +131,7 @@ export function Rank({ run, figures }: AboutRun) {
         />
         <Rows
           name={words.sections}
-          headings={[words.section, words.share]}
+          headings={[words.section, words.rankShare]}
           rows={Object.entries(sections).map(([section, share]) => [section, percent(share)])}
           numbers={[1]}
         />
@@ -147,7 +150,7 @@ export function Sinks({ run, figures }: AboutRun) {
         <Stack gap="sm">
           <Rows
             name={words.sinks}
-            headings={[words.why, words.share]}
+            headings={[words.why, words.rankShare]}
             rows={Object.entries(shares)
               .sort((a, b) => b[1] - a[1])
               .map(([reason, share]) => [plain(reason), percent(share)])}
@@ -156,7 +159,7 @@ export function Sinks({ run, figures }: AboutRun) {
           {pages.length > 0 && (
             <Rows
               name={words.sinks}
-              headings={[words.url, words.why, words.share]}
+              headings={[words.url, words.why, words.rankShare]}
               rows={pages.map(([url, reason, share]) => [<UrlLink run={run} url={url} />, plain(reason), percent(share)])}
               numbers={[2]}
             />
@@ -235,7 +238,16 @@ export function LinkHealth({ run, figures }: AboutRun) {
           />
         )}
         {lengths.length > 0 && (
-          <Histogram name={words.chains} heading={words.hops} cells={lengths.map(([length, value]) => ({ key: length, label: length, value, tone: length === '1' ? 'busy' : 'warn' }))} />
+          <div>
+            <Text size="sm" fw={600} mb={4}>
+              {words.chains}
+            </Text>
+            <Histogram
+              name={words.chains}
+              heading={words.hops}
+              cells={lengths.map(([length, value]) => ({ key: length, label: length, value, tone: length === '1' ? 'busy' : 'warn' }))}
+            />
+          </div>
         )}
         {external_hosts.length > 0 && (
           <Rows

@@ -227,7 +227,7 @@ interface RowsProps {
   numbers?: readonly number[]
 }
 
-const FEW = 10
+const FEW = 15
 
 /** A table of which the first rows are shown, and the rest on demand. */
 export function Rows({ name, headings, rows, more = 0, numbers = [] }: RowsProps) {
