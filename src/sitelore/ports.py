@@ -16,12 +16,15 @@ from sitelore.model.changes import ChangedVersion, GonePage
 from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
 from sitelore.model.frontier import (
     Edge,
+    HostProgress,
     IdempotencyKey,
     IdempotentRun,
     KnownPage,
     Lease,
     LinkBetweenPages,
     Offer,
+    PageAlias,
+    PageNeighbours,
     PageSketch,
     PageVersion,
     PrefetchFacts,
@@ -57,6 +60,7 @@ if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
         FindingListing,
         FindingRecord,
         Ignore,
+        RuleFindings,
     )
     from sitelore.model.search import (
         ChunkRecord,
@@ -430,6 +434,18 @@ class Ledger(Protocol):
         """Counts of the URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
         ...
 
+    async def page_neighbours(self, run: RunId, url: Url) -> PageNeighbours:
+        """The pages of a run before and after a page in the order of admission."""
+        ...
+
+    async def page_aliases(self, run: RunId, url: Url, limit: int) -> list[PageAlias]:
+        """The URLs of a run that lead to a page, by URL."""
+        ...
+
+    async def host_progress(self, run: RunId, limit: int) -> list[HostProgress]:
+        """The hosts of a run with their URLs by state, those with most URLs first."""
+        ...
+
     async def delete_run(self, run: RunId) -> bool:
         """Delete a run and its rows; the pages of its site stay. False when there is no such run or it has not ended."""
         ...
@@ -585,6 +601,10 @@ class SearchIndex(Protocol):
         """The records of these chunks in the given order, without chunks that must not be shown."""
         ...
 
+    async def page_chunks(self, site: SiteId, url: Url) -> list[ChunkRecord]:
+        """The chunks of a page of the site, in page order; none when it is not indexed as it is now."""
+        ...
+
     async def page(self, url: Url) -> StoredPage | None:
         """The tenant's page at this URL, even if it is gone; the most recently checked one if several sites have it."""
         ...
@@ -633,6 +653,10 @@ class AuditStore(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> AuditStore:
         """The audits of another tenant in the same database."""
+        ...
+
+    async def request(self, site: SiteId) -> AuditRecord | None:
+        """Queue an audit of the latest completed run of a site, also again. None when a later run was audited, or none."""
         ...
 
     async def claim(self, run: RunId, now: float, lease_until: float) -> bool:
@@ -700,6 +724,10 @@ class AuditStore(Protocol):
 
     async def list_findings(self, site: SiteId, listing: FindingListing) -> tuple[list[FindingRecord], int]:
         """A page of the findings of a site, the worst first, and how many match."""
+        ...
+
+    async def findings_by_rule(self, site: SiteId, listing: FindingListing, run: str) -> list[RuleFindings]:
+        """The findings of a list by rule, the worst first. `run`: the one whose new findings are counted."""
         ...
 
     async def ignores(self, site: SiteId) -> list[Ignore]:

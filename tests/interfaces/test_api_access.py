@@ -60,7 +60,9 @@ BODIES: dict[str, Any] = {
     "POST /tenant/v1/channels": {"url": "https://more.invalid/"},
     "POST /tenant/v1/webhooks": {"url": "https://more.invalid/"},
 }
-OF_A_PAGE = ("page", "source", "screenshot", "links", "explain")
+OF_A_PAGE = (
+    "page", "source", "screenshot", "links", "explain", "versions", "diff", "chunks", "neighbours", "aliases",
+)  # fmt: skip
 QUERIES = {
     "GET /search": "?q=boats",
     "GET /tenant/v1/channels/{channel_id}/webcrawl/explain": "?url=https://red.invalid/",

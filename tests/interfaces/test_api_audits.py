@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.interfaces.api import Api, idle_app, serving_api
+from tests.interfaces.api import Api, ApiResponse, idle_app, serving_api
 from tests.support.crawls import crawl_in, crawl_settings
 from tests.support.http_server import Answer, page, prose, serve_site
 
@@ -149,6 +151,67 @@ def test_insights_are_those_of_the_latest_audit_or_of_a_run(audited: Audited) ->
     assert latest["insights"]["run_honesty"]["discovered"] == 4
     assert latest["insights"]["movement"]["buckets"]
     assert (first["run"], first["insights"]["movement"]) == (audited.runs[0], None)
+
+
+def test_issues_count_the_findings_of_each_rule(audited: Audited) -> None:
+    listed = audited.findings()
+    issues = {each["rule"]: each for each in audited.get("/issues")["issues"]}
+    assert issues.keys() == {each["rule"] for each in listed}
+    for rule, issue in issues.items():
+        own = [each for each in listed if each["rule"] == rule]
+        assert (issue["findings"], issue["pages"]) == (len(own), len({each["url"] for each in own}))
+        assert issue["new"] == sum(each["opened_run"] == audited.runs[1] for each in own)
+    assert {each["rule"] for each in audited.get("/issues?new=true")["issues"]} == {
+        each["rule"] for each in audited.findings("&new=true")
+    }
+
+
+def test_findings_are_exported_as_they_are_filtered(audited: Audited) -> None:
+    def exported(query: str) -> ApiResponse:
+        answer = audited.api.call("GET", f"/sites/{audited.site}/findings/export?{query}")
+        assert answer.status == 200, answer.body
+        assert answer.headers["Content-Disposition"].startswith("attachment")
+        return answer
+
+    warnings = audited.findings("&severity=warning")
+    rows = list(csv.DictReader(io.StringIO(exported("severity=warning").body.decode("utf-8-sig"))))
+    assert [row["key"] for row in rows] == [each["id"] for each in warnings]
+    assert {row["severity"] for row in rows} == {"warning"}
+    assert [each["key"] for each in exported("format=json&severity=warning").json] == [each["id"] for each in warnings]
+    sarif = exported("format=sarif&new=true")
+    assert sarif.headers.get_content_type() == "application/sarif+json"
+    [run] = sarif.json["runs"]
+    assert {each["baselineState"] for each in run["results"]} == {"new"}
+    assert len(run["results"]) == len(audited.findings("&new=true"))
+
+
+def test_findings_of_one_page_leave_out_those_of_pages_below_it(audited: Audited) -> None:
+    assert {each["url"] for each in audited.findings(f"&url={audited.origin}/")} > {f"{audited.origin}/b"}
+    assert {each["url"] for each in audited.findings(f"&page={audited.origin}/b")} == {f"{audited.origin}/b"}
+    assert audited.findings(f"&page={audited.origin}/unknown") == []
+
+
+def test_a_fix_shows_the_html_before_and_after_or_why_there_is_none(audited: Audited) -> None:
+    by_rule = {each["rule"]: each for each in audited.findings()}
+    viewport = audited.get(f"/findings/{by_rule['viewport-missing']['id']}/fix")
+    assert 'name="viewport"' in viewport["after"]
+    assert 'name="viewport"' not in viewport["before"]
+    assert viewport["reason"] == ""
+    gone = audited.get(f"/findings/{by_rule['page-gone']['id']}/fix")
+    assert (gone["before"], gone["after"]) == ("", "")
+    assert gone["reason"]
+
+
+def test_an_audit_is_queued_and_waits_for_the_server(audited: Audited) -> None:
+    path = f"/sites/{audited.site}/audits"
+    before = audited.get("/findings?limit=1000")
+    queued = audited.api.call("POST", path)
+    assert (queued.status, queued.json["run"], queued.json["state"]) == (202, audited.runs[1], "waiting")
+    assert audited.api.call("POST", path).json["state"] == "waiting"
+    assert audited.get("/audits")["audits"][0]["score"], "the last result is shown until the next one is there"
+    assert audited.get("/findings?limit=1000") == before
+    assert audited.api.call("POST", "/sites/127.0.0.1:9/audits").kind == "conflict"
+    assert audited.api.call("POST", "/sites/unknown/audits").kind == "site-not-found"
 
 
 def test_settings_are_checked_and_stored(audited: Audited) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -241,6 +243,70 @@ def test_a_page_comes_with_its_content_source_links_and_reasons(crawled: tuple[A
     gates = {gate["gate"]: gate for gate in api.get(f"{run}/explain?url={quote(f'{origin}/private', safe='')}")["gates"]}
     assert gates["robots"]["passed"] is False
     assert "Disallow: /private" in gates["robots"]["rule"]
+
+
+def test_a_page_has_neighbours_aliases_and_chunks(crawled: tuple[Api, str, str]) -> None:
+    api, run, origin = crawled
+
+    def about(part: str, path: str) -> Any:
+        return api.get(f"{run}/{part}?url={quote(origin + path, safe='')}")
+
+    pages = [url["url"] for url in api.get(f"{run}/urls?status=VISITED")["urls"]]
+    order = [about("neighbours", page.removeprefix(origin)) for page in pages]
+    assert [each["next"] for each in order] == [*pages[1:], None]
+    assert [each["previous"] for each in order] == [None, *pages[:-1]]
+    assert about("neighbours", "/never-seen") == {"previous": None, "next": None}
+    [alias] = api.get(f"{run}/urls?status=ALIAS")["urls"]
+    target = alias["final_url"].removeprefix(origin)
+    assert [each["url"] for each in about("aliases", target)["aliases"]] == [alias["url"]]
+    assert about("aliases", "/never-seen")["aliases"] == []
+    api.get("/search?q=basalt")  # brings the index up to date
+    chunks = about("chunks", "/b")["chunks"]
+    assert "Basalt" in chunks[0]["text"] or chunks[0]["headings"][:1] == ["Basalt"]
+    assert [each["start"] for each in chunks] == sorted(each["start"] for each in chunks)
+    assert about("chunks", "/gone")["chunks"] == []
+
+
+def test_hosts_and_events_tell_how_a_run_went(crawled: tuple[Api, str, str]) -> None:
+    api, run, origin = crawled
+    summary = api.get(f"{run}/summary")
+    [host] = api.get(f"{run}/hosts")["hosts"]
+    assert host["host"] == origin.removeprefix("http://")
+    assert host["by_status"] == summary["counts"]["by_status"]
+    assert host["urls"] == summary["counts"]["total_urls"]
+    assert (host["retry_at"], host["is_closed"]) == (None, False)
+    assert host["elapsed_ms"] >= 0
+    log = api.get(f"{run}/log")
+    kinds = [event["kind"] for event in log["events"]]
+    assert (kinds[0], kinds[-1], log["has_more"]) == ("run.started", "run.ended", False)
+    assert kinds.count("page.new") == summary["counts"]["by_status"]["VISITED"]
+    first = api.get(f"{run}/log?limit=1")
+    assert (first["events"], first["has_more"]) == (log["events"][:1], True)
+    assert api.get(f"{run}/log?after={first['events'][0]['id']}")["events"] == log["events"][1:]
+
+
+def test_versions_of_a_page_are_compared_word_by_word(tmp_path: Path) -> None:
+    pages = {"/": page("Basalt", "<p>Basalt is a dark rock.</p><p>It cools fast.</p>" + prose("rock"))}
+    with serve_site(pages.get) as http_server:
+        asyncio.run(crawl(tmp_path, crawl_settings(http_server.url("/"))))
+        pages["/"] = page("Basalt", "<p>Basalt is a black rock.</p><p>It has columns.</p>" + prose("rock"))
+        run = asyncio.run(crawl(tmp_path, crawl_settings(http_server.url("/"), force=True))).run
+        url = quote(http_server.url("/"), safe="")
+    with serving_api(partial(idle_app, tmp_path)) as api:
+        versions = api.get(f"/crawl-runs/{run.id}/versions?url={url}")["versions"]
+        assert [each["number"] for each in versions] == [2, 1]
+        assert versions[0]["ended_at"] is None
+        diff = api.get(f"/crawl-runs/{run.id}/diff?url={url}")
+        assert (diff["before"], diff["after"]) == (versions[1], versions[0])
+        changed = [line for line in diff["lines"] if line["kind"] != "same"]
+        words = [span for span in changed[0]["spans"] if span["kind"] != "same"]
+        assert words == [{"kind": "removed", "text": "dark"}, {"kind": "added", "text": "black"}]
+        whole = [(line["kind"], line["spans"][0]["text"]) for line in changed[1:]]
+        assert whole == [("removed", "It cools fast."), ("added", "It has columns.")]
+        first = api.get(f"/crawl-runs/{run.id}/diff?url={url}&version=1")
+        assert first["before"] is None
+        assert {line["kind"] for line in first["lines"]} == {"added"}
+        assert api.call("GET", f"/crawl-runs/{run.id}/diff?url={url}&version=3").kind == "page-not-found"
 
 
 @pytest.mark.parametrize("route", ["page", "source", "screenshot"])

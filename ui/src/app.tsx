@@ -21,6 +21,8 @@ const AccountScreen = lazy(() => import('./manage/Account'))
 const ManageScreen = lazy(() => import('./manage/Manage'))
 const ChannelScreen = lazy(() => import('./channels/Channel'))
 const PageScreen = lazy(() => import('./screens/Page'))
+const IssuesScreen = lazy(() => import('./audit/Issues'))
+const InsightsScreen = lazy(() => import('./audit/Insights'))
 
 export function App() {
   const login = useLoginFromLink()
@@ -154,6 +156,8 @@ function Shell({ session }: { session: Session }) {
             <Route path="/search">
               <SearchScreen />
             </Route>
+            <Route path="/sites/:site/issues">{({ site }) => <IssuesScreen key={site} site={plainName(site)} />}</Route>
+            <Route path="/sites/:site/insights">{({ site }) => <InsightsScreen key={site} site={plainName(site)} />}</Route>
             <Route path="/sites">
               <SitesScreen />
             </Route>
@@ -173,6 +177,15 @@ function Shell({ session }: { session: Session }) {
       </AppShell.Main>
     </AppShell>
   )
+}
+
+/** The name of a site in an address: the router leaves the colon before a port encoded. */
+function plainName(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function ColorSchemeButton() {

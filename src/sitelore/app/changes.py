@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Sequence
-from itertools import chain
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 from typing import Any
 
 import msgspec
 
-from sitelore.model.changes import ChangedVersion, ChangeKind, GonePage, SiteChange
+from sitelore.model.changes import ChangedVersion, ChangeKind, DiffKind, DiffLine, DiffSpan, GonePage, SiteChange
 from sitelore.model.errors import NoSuchRun
-from sitelore.model.frontier import Run, RunListing
+from sitelore.model.frontier import PageVersion, Run, RunListing
 from sitelore.model.ids import BlobKey, SiteId
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Ledger
@@ -20,6 +21,18 @@ from sitelore.ports import Blobs, Ledger
 END_OF_TIME = float("inf")
 MAX_DIFF_LINES = 200
 _MAX_COMPARED_LINES = 5_000
+
+
+_MAX_COMPARED_WORDS = 2_000
+_SAME_LINE_SHARE = 0.5
+"""Share of words in common from which a line counts as changed and not as replaced."""
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+class _Markdown(msgspec.Struct, frozen=True):
+    """The part of a stored document whose versions are compared."""
+
+    markdown: str = ""
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -84,6 +97,66 @@ def diff_lines(old: Sequence[str], new: Sequence[str]) -> tuple[tuple[str, ...],
     removed = chain.from_iterable(old[low:high] for _, low, high, _, _ in codes)
     added = chain.from_iterable(new[low:high] for _, _, _, low, high in codes)
     return tuple(filter(None, removed))[:MAX_DIFF_LINES], tuple(filter(None, added))[:MAX_DIFF_LINES]
+
+
+# Versions of a page
+
+
+async def version_lines(blobs: Blobs, version: PageVersion) -> list[str]:
+    """The lines of the Markdown of a version, without empty ones."""
+    try:
+        document = msgspec.json.decode(await blobs.get(version.document), type=_Markdown)
+    except (KeyError, msgspec.DecodeError):
+        return []
+    return [line for line in document.markdown.split("\n") if line.strip()]
+
+
+def diff_words(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
+    """All lines of two texts with what happened to them, and for changed lines what happened to their words."""
+    old, new = old[:_MAX_COMPARED_LINES], new[:_MAX_COMPARED_LINES]
+    result: list[DiffLine] = []
+    for tag, low, high, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            result += (_whole_line(DiffKind.SAME, line) for line in old[low:high])
+        else:
+            result += _replaced_lines(old[low:high], new[start:end])
+    return result
+
+
+def _replaced_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+    """Yield lines that were replaced by others: those that resemble each other as changed ones."""
+    for before, after in zip_longest(old, new):
+        changed = _changed_line(before, after) if before is not None and after is not None else None
+        if changed is not None:
+            yield changed
+            continue
+        if before is not None:
+            yield _whole_line(DiffKind.REMOVED, before)
+        if after is not None:
+            yield _whole_line(DiffKind.ADDED, after)
+
+
+def _changed_line(before: str, after: str) -> DiffLine | None:
+    """The words of a line that changed; None when the two have little in common."""
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    if max(len(old), len(new)) > _MAX_COMPARED_WORDS:
+        return None
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    same = sum(word.isalnum() for block in matcher.get_matching_blocks() for word in old[block.a : block.a + block.size])
+    if 2 * same < _SAME_LINE_SHARE * sum(word.isalnum() for word in (*old, *new)):
+        return None
+    spans: list[DiffSpan] = []
+    for tag, low, high, start, end in matcher.get_opcodes():
+        if tag == "equal":
+            spans.append(DiffSpan(DiffKind.SAME, "".join(old[low:high])))
+            continue
+        pieces = ((DiffKind.REMOVED, old[low:high]), (DiffKind.ADDED, new[start:end]))
+        spans += (DiffSpan(kind, "".join(words)) for kind, words in pieces if words)
+    return DiffLine(DiffKind.CHANGED, tuple(spans))
+
+
+def _whole_line(kind: DiffKind, text: str) -> DiffLine:
+    return DiffLine(kind, (DiffSpan(kind, text),))
 
 
 async def last_run_of(ledger: Ledger, site: str) -> tuple[SiteId, float]:

@@ -57,6 +57,7 @@ class Needs(StrEnum):
     EXTERNAL = "external"
     HISTORY = "history"
     INDEX = "index"
+    LLMS_TXT = "llms-txt"
 
 
 class AppliesTo(StrEnum):
@@ -72,6 +73,9 @@ class AppliesTo(StrEnum):
     """HTML pages that search engines may list."""
     SITE = "site"
     """The whole site: a site rule chooses its pages by itself."""
+
+
+_NOT_STORED = frozenset({Needs.MEDIA, Needs.EXTERNAL, Needs.INDEX, Needs.LLMS_TXT})
 
 
 def kinds_of(page: AuditPage) -> frozenset[AppliesTo]:
@@ -118,6 +122,11 @@ class Rule:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     page_check: PageCheck | None = None
     site_check: SiteCheck | None = None
+
+    @property
+    def has_records(self) -> bool:
+        """Whether crawls store what the rule needs. A rule without its records finds nothing."""
+        return not self.needs & _NOT_STORED
 
     @property
     def is_site_rule(self) -> bool:

@@ -41,6 +41,32 @@ class ChangeKind(StrEnum):
     MOVED = "moved"
 
 
+class DiffKind(StrEnum):
+    """What happened to a line, or to a piece of one, between two versions."""
+
+    SAME = "same"
+    REMOVED = "removed"
+    ADDED = "added"
+    CHANGED = "changed"
+    """Of lines only: some of its words changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffSpan:
+    """A piece of a line."""
+
+    kind: DiffKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """A line of two versions, with its pieces."""
+
+    kind: DiffKind
+    spans: tuple[DiffSpan, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class SiteChange:
     """One change of a site."""

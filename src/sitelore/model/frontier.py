@@ -636,6 +636,36 @@ class UrlFacets:
 
 
 @dataclass(frozen=True, slots=True)
+class PageNeighbours:
+    """The pages of a run before and after a page in the order of admission."""
+
+    previous: Url | None = None
+    next: Url | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageAlias:
+    """Another URL of a page in a run: it redirected there, or had the same content."""
+
+    url: Url
+    state: UrlState
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgress:
+    """How far a run is with the URLs of one host."""
+
+    host: str
+    states: dict[str, int]
+    """Numbers of URLs by state."""
+    retry_at: float | None = None
+    """When the next URL that failed is tried again."""
+    elapsed_s: float | None = None
+    """Mean duration of its requests."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunListing:
     """A page of the runs. Empty `states` or `site`: all."""
 

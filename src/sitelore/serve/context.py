@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +65,8 @@ class AppContext:
     """What the operator sees over all tenants."""
     session_store: SessionStore
     """Sessions of browsers."""
+    closed_hosts: Callable[[], Awaitable[Collection[str]]] | None = None
+    """Hosts that take no request now. None where workers are other processes, which alone know."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
     demo_site: Callable[[], str] | None = None
@@ -99,7 +101,7 @@ def context_of(app: App) -> AppContext:
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
         app.delete_tenant, app.webhooks.service, app.media_service, app.accounts.operations, app.accounts.sessions,
-        app.redaction,
+        None if app.is_shared else app.gate.closed_hosts, app.redaction,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from sitelore.serve import problems, schemas
 from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
 from sitelore.serve.platform import account_schemas, channel_schemas, media_schemas, operation_views, webhook_views
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
+from sitelore.serve.routes import page_views, run_views
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
 _LIMITED = (problems.FORBIDDEN, problems.TENANT_SUSPENDED, problems.RATE_LIMITED)
@@ -72,6 +73,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS,
     *operation_views.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
+    schemas.FixView, schemas.IssueList, *page_views.ANSWERS, *run_views.ANSWERS,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

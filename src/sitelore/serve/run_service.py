@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import msgspec
@@ -15,7 +16,7 @@ from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError
-from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
+from sitelore.model.frontier import HostProgress, IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, new_uuid
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.platform.audit import entry_of
@@ -28,6 +29,7 @@ from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, 
 from sitelore.serve.single_flight import SingleFlightCache
 
 _CACHE_S = 0.25
+_MAX_HOSTS = 1_000
 _RUN_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 _LISTS = "lists of runs"
 _LEDGER_CHECK = "ledger check"
@@ -134,6 +136,12 @@ class RunService:
             return summary_view(run, await self.context.ledger.counts(run.id))
 
         return await self._cache.get(("summary", name), load)
+
+    async def hosts(self, name: str) -> tuple[list[HostProgress], Collection[str] | None]:
+        """The hosts of a run, and those that take no request now; None for these where only workers know."""
+        run = await self.run(name)
+        hosts = await self._cache.get(("hosts", name), lambda: self.context.ledger.host_progress(run.id, _MAX_HOSTS))
+        return hosts, await self.context.closed_hosts() if self.context.closed_hosts is not None else None
 
     async def repeats(self, run: RunId) -> Repeats:
         """What repeats over a run's pages and is left out where they are shown. Concurrent requests share one computation."""

@@ -348,6 +348,8 @@ class FindingView(msgspec.Struct, frozen=True):
     status: FindingStatus
     url: str
     evidence: dict[str, Any]
+    has_fix: bool
+    """Whether a change of the HTML may be proposed."""
     first_seen: str
     last_seen: str
     opened_run: str
@@ -362,6 +364,25 @@ class FindingList(msgspec.Struct, frozen=True):
     pagination: Pagination
 
 
+class IssueView(msgspec.Struct, frozen=True):
+    """How many findings of a site one rule has."""
+
+    rule: str
+    severity: Severity
+    """That of the worst one."""
+    findings: int
+    pages: int
+    new: int
+    """Those that the latest audit opened."""
+    regressed: int
+
+
+class IssueList(msgspec.Struct, frozen=True):
+    """The findings of a site by rule, the worst first."""
+
+    issues: list[IssueView]
+
+
 class RuleView(msgspec.Struct, frozen=True):
     """An audit rule as it is set for a site."""
 
@@ -372,6 +393,8 @@ class RuleView(msgspec.Struct, frozen=True):
     explanation: str
     fix: str
     is_on: bool
+    has_records: bool
+    """False: crawls do not store what the rule needs, so it finds nothing."""
     thresholds: dict[str, float]
     open: int
 
@@ -427,6 +450,15 @@ class InsightsView(msgspec.Struct, frozen=True):
 
     run: str
     insights: dict[str, Any]
+
+
+class FixView(msgspec.Struct, frozen=True):
+    """A proposal that mends a finding in the HTML of its page, or the reason why there is none."""
+
+    before: str
+    """The lines of the HTML that change."""
+    after: str
+    reason: str
 
 
 class AuditOptions(msgspec.Struct, frozen=True):

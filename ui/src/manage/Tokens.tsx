@@ -3,7 +3,7 @@ import { Alert, Button, Checkbox, Group, Modal, NativeSelect, Stack, Text, TextI
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
-import { post, removed, signIn, type Session } from '../api/client'
+import { post, remove, signIn, type Session } from '../api/client'
 import * as manage from '../api/manage'
 import * as queries from '../api/queries'
 import { Empty, Failure, Loading } from '../parts/frames'
@@ -28,7 +28,7 @@ export function TokensTab({ session }: { session: Session }) {
   const [secret, setSecret] = useState('')
   const refresh = () => client.invalidateQueries({ queryKey: ['tokens'] })
   const revoke = useMutation({
-    mutationFn: (token: manage.Token) => removed<manage.Token>(`${manage.TOKENS}/${token.id}`),
+    mutationFn: (token: manage.Token) => remove<manage.Token>(`${manage.TOKENS}/${token.id}`),
     onSuccess: () => setRevoked(undefined),
     onSettled: refresh,
   })

@@ -2,7 +2,7 @@
 import { Anchor } from '@mantine/core'
 import { texts } from '../texts'
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+export const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** A time in the zone of the reader; the tooltip has it in UTC. */
 export function Time({ value }: { value: string | null }) {

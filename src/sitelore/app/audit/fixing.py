@@ -19,7 +19,7 @@ from sitelore.app.app import App
 from sitelore.app.audit.phase import AuditResult
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.fixes.checkout import CONFIGURATION, Checkout
-from sitelore.audit.fixes.html_fixes import TEMPLATE_RULES
+from sitelore.audit.fixes.html_fixes import HTML_FIXES, TEMPLATE_RULES
 from sitelore.audit.fixes.proposals import FIXABLE, PageText, PatchSeries, Proposal, Refusal, propose, propose_html
 from sitelore.audit.fixes.source import FixContext, NoFix, apply_edits, changed_lines, kind_of, unified_diff
 from sitelore.audit.page import PageContent, audit_page
@@ -30,16 +30,20 @@ from sitelore.extract.page import read
 from sitelore.model.audit.findings import Finding, FindingRecord
 from sitelore.model.document import ReadOptions
 from sitelore.model.errors import UsageError
-from sitelore.model.frontier import RowKind, Source, UrlRow
+from sitelore.model.frontier import RowKind, Source, UrlListing, UrlRow
 from sitelore.model.ids import RunId
 from sitelore.model.response import Response
-from sitelore.model.states import UrlState
+from sitelore.model.states import KEPT, UrlState
 from sitelore.model.url import Url
+from sitelore.ports import Blobs, Ledger
 
 MAX_FILE_BYTES = 1_000_000
 MAX_FILES = 20_000
 MAX_CHANGED_LINES = 50
 """Of a file, for one finding."""
+_MAX_LIVE_URLS = 10_000
+"""URLs among which the one that a broken link means is looked for, when a person waits for it."""
+_NEEDS_URLS = frozenset({"broken-internal-link", "canonical-chain", "canonical-to-bad", "canonical-to-home"})
 _SKIPPED_FOLDERS = frozenset({"node_modules", "vendor", "venv", "__pycache__"})
 _SUMMARY = "summary.md"
 _SAME_LANGUAGE = 0.9
@@ -108,6 +112,29 @@ async def find_fixes(
     return fixes
 
 
+async def html_proposal(ledger: Ledger, blobs: Blobs, record: FindingRecord, now: float) -> Proposal:
+    """A proposal for the HTML of a page as the last run that had the finding received it; `NoFix` when there is none."""
+    finding, run = record.finding, RunId(record.seen_run)
+    if finding.rule not in HTML_FIXES:
+        raise NoFix("the rule has no automatic fix; follow the advice")
+    url = Url.trusted(finding.url)
+    row = await ledger.row(run, url)
+    html = await _stored_html(blobs, row)
+    listing = UrlListing(KEPT, limit=_MAX_LIVE_URLS)
+    live = {str(each.url) for each in (await ledger.list_rows(run, listing))[0]} if finding.rule in _NEEDS_URLS else set()
+    year = datetime.fromtimestamp(now, UTC).year
+    return propose_html(html, FixContext(finding, url, year, live.__contains__, sorted(live)))
+
+
+async def _stored_html(blobs: Blobs, row: UrlRow | None) -> str:
+    if row is None or row.snapshot is None:
+        raise NoFix("no HTML of the page is stored")
+    try:
+        return (await blobs.get(row.snapshot)).decode("utf-8", "replace")
+    except KeyError:
+        raise NoFix("no HTML of the page is stored") from None
+
+
 def _site_lang(site: Site) -> str:
     """The language that most pages declare; empty where they differ."""
     langs = Counter(page.lang for page in site.html_pages if page.lang)
@@ -141,10 +168,7 @@ class _Pages:
 
     async def html(self, url: str) -> str:
         """The HTML of a page as it was received, redacted."""
-        row = await self._row(url)
-        if row is None or row.snapshot is None:
-            raise NoFix("no HTML of the page is stored")
-        return (await self._blobs.get(row.snapshot)).decode("utf-8", "replace")
+        return await _stored_html(self._blobs, await self._row(url))
 
     async def _row(self, url: str) -> UrlRow | None:
         return await self._ledger.row(self._result.run.id, Url.trusted(url))

@@ -105,7 +105,7 @@ def json_finding(record: FindingRecord) -> dict[str, Any]:
 def write_csv_reports(result: AuditResult, records: Iterable[FindingRecord], folder: Path) -> list[str]:
     """Write one CSV file for each report, UTF-8 with a byte order mark, which spreadsheets need. Returns their names."""
     reports: dict[str, Callable[[], Table]] = {
-        "findings.csv": lambda: _findings_table(records),
+        "findings.csv": lambda: findings_table(records),
         "pages.csv": lambda: _pages_table(result.site),
         "links_broken.csv": lambda: _broken_links_table(result.site),
         "redirects.csv": lambda: _redirects_table(result.site),
@@ -120,13 +120,23 @@ def write_csv_reports(result: AuditResult, records: Iterable[FindingRecord], fol
     return list(reports)
 
 
-def _findings_table(records: Iterable[FindingRecord]) -> Table:
+def csv_text(table: Table) -> str:
+    """A table as CSV for spreadsheets, with a byte order mark."""
+    text = io.StringIO(newline="")
+    text.write(_BOM)
+    csv.writer(text, lineterminator="\r\n").writerows(map(cell, row) for row in table)
+    return text.getvalue()
+
+
+def findings_table(records: Iterable[FindingRecord]) -> Table:
+    """Yield the rows of a table of findings."""
     yield ("severity", "rule", "title", "address", "evidence", "fix", "status", "first_seen", "key")
     for record in records:
-        finding, rule = record.finding, RULES[record.finding.rule]
+        finding, rule = record.finding, RULES.get(record.finding.rule)
+        title, fix = (rule.title, rule.fix) if rule is not None else ("", "")
         evidence = "; ".join(evidence_lines(finding))
         status, first_seen = record.status.value, moment(record.first_seen)
-        yield (finding.severity.value, rule.id, rule.title, finding.url, evidence, rule.fix, status, first_seen, finding.key)
+        yield (finding.severity.value, finding.rule, title, finding.url, evidence, fix, status, first_seen, finding.key)
 
 
 def _pages_table(site: Site) -> Table:
@@ -212,13 +222,13 @@ def _evidence_text(value: object) -> str:
 # SARIF
 
 
-def sarif_log(result: AuditResult, rules: Collection[str], records: Iterable[FindingRecord], version: str) -> dict[str, Any]:
-    """These findings of these rules as a SARIF log, whose locations are the addresses of pages."""
+def sarif_log(site: str, run: str, rules: Collection[str], records: Iterable[FindingRecord], version: str) -> dict[str, Any]:
+    """These findings of these rules as a SARIF log, whose locations are the addresses of pages. `run`: the latest audit's."""
     order = [rule_id for rule_id in RULES if rule_id in rules]
     numbers = {rule_id: number for number, rule_id in enumerate(order)}
     driver = {"name": "Sitelore", "version": version, "rules": [_sarif_rule(RULES[rule_id]) for rule_id in order]}
-    results = [_sarif_result(each, numbers[each.finding.rule], result.run.id) for each in records]
-    properties = {"site": result.run.site_name, "run": result.run.id}
+    results = [_sarif_result(each, numbers[each.finding.rule], run) for each in records if each.finding.rule in numbers]
+    properties = {"site": site, "run": run}
     return {
         "$schema": _SARIF_SCHEMA,
         "version": SARIF_VERSION,

@@ -357,7 +357,7 @@ def _lastmod_build_stamp(site: Site, limits: Limits) -> Iterator[Hit]:
     "llms-txt-broken",
     Group.MACHINES,
     Severity.NOTICE,
-    (Needs.GRAPH,),
+    (Needs.GRAPH, Needs.LLMS_TXT),
     title="llms.txt is broken",
     explanation="The file llms.txt is an HTML page, has no heading, or lists pages that do not exist.",
     fix="Generate it again, or remove it.",

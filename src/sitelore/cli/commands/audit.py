@@ -325,6 +325,10 @@ def _write_sarif(result: AuditResult, rules: Collection[str], records: list[Find
 
     with atomic_file(path) as sink:
         sink.write(
-            msgspec.json.format(msgspec.json.encode(sarif_log(result, rules, records, version("sitelore")), enc_hook=str))
+            msgspec.json.format(
+                msgspec.json.encode(
+                    sarif_log(result.run.site_name, result.run.id, rules, records, version("sitelore")), enc_hook=str
+                )
+            )
         )
     note(f"{path} written")

@@ -132,10 +132,26 @@ class FindingListing:
     rules: frozenset[str] = frozenset()
     url: str = ""
     """Only findings of URLs that start with this."""
+    page: str = ""
+    """Only findings of exactly this URL."""
     opened_run: str = ""
     """Only findings that this run opened."""
     limit: int = 100
     offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFindings:
+    """How many findings of a list one rule has."""
+
+    rule: str
+    severity: Severity
+    """That of the worst one."""
+    findings: int
+    pages: int
+    new: int
+    """Those that the latest audit opened."""
+    regressed: int
 
 
 class AuditState(StrEnum):

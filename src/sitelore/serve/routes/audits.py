@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from enum import StrEnum
+from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -11,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from sitelore.audit.catalogue import RULES, AuditConfig, audit_config
+from sitelore.audit.fixes.html_fixes import HTML_FIXES
 from sitelore.model.audit.findings import (
+    OPEN_STATUSES,
     AuditRecord,
     FindingListing,
     FindingRecord,
@@ -25,7 +29,7 @@ from sitelore.model.ids import RunId, SiteId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.serve import problems
 from sitelore.serve.auth import require
-from sitelore.serve.openapi import answers
+from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.routes.sites import SiteName
@@ -37,8 +41,11 @@ from sitelore.serve.schemas import (
     AuditView,
     FindingList,
     FindingView,
+    FixView,
     IgnoreView,
     InsightsView,
+    IssueList,
+    IssueView,
     RuleList,
     RuleView,
     ScoreView,
@@ -49,10 +56,35 @@ from sitelore.serve.schemas import (
 router = APIRouter(tags=["audit"])
 
 _MAX_AUDITS = 365
+_MAX_EXPORTED = 100_000
 _MAX_OPTIONS = 150  # more would not fit into the body limit
 FindingId = Annotated[str, Path(pattern=r"^[0-9a-f]{20}$", description="The `id` of a finding.")]
+Statuses = Annotated[list[FindingStatus] | None, Query(max_length=4, description="Only findings with these statuses.")]
+Severities = Annotated[list[Severity] | None, Query(max_length=3, description="Only findings of these severities.")]
+RuleIds = Annotated[
+    list[Annotated[str, Field(max_length=100)]] | None, Query(max_length=100, description="Only findings of these rules.")
+]
+Prefix = Annotated[str, Query(max_length=2000, description="Only findings of URLs that start with this.")]
+OnlyPage = Annotated[str, Query(max_length=8192, description="Only findings of exactly this URL.")]
+OnlyNew = Annotated[bool, Query(description="Only findings that the latest audit opened.")]
 Reader = Annotated[Caller, Depends(require(TokenScope.READ))]
+Crawler = Annotated[Caller, Depends(require(TokenScope.CRAWL))]
 Manager = Annotated[Caller, Depends(require(TokenScope.MANAGE_CHANNEL))]
+
+
+class FindingsFormat(StrEnum):
+    """A file format for findings."""
+
+    CSV = "csv"
+    JSON = "json"
+    SARIF = "sarif"
+
+
+_MEDIA_TYPES = {
+    FindingsFormat.CSV: "text/csv; charset=utf-8",
+    FindingsFormat.JSON: JSON,
+    FindingsFormat.SARIF: "application/sarif+json",
+}
 
 
 class Decision(BaseModel):
@@ -89,6 +121,32 @@ class Options(BaseModel):
 
 
 @router.get(
+    "/sites/{site}/issues",
+    response_class=Response,
+    summary="Findings by rule",
+    responses=answers(IssueList, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+)
+async def list_issues(
+    site: SiteName, service: Service, _caller: Reader, status: Statuses = None, new: OnlyNew = False
+) -> Response:
+    """How many findings each rule has, on how many pages, and how many of them are new or came back; the worst first."""
+    site_id = await _site(site, service)
+    latest = await _latest(site_id, service)
+    run = latest.run if latest is not None else ""
+    if new and not run:
+        return _json(IssueList([]))
+    listing = replace(_listing(status, None, None, "", ""), opened_run=run if new else "")
+    issues = await service.context.audits.findings_by_rule(site_id, listing, run)
+    return _json(IssueList([IssueView(i.rule, i.severity, i.findings, i.pages, i.new, i.regressed) for i in issues]))
+
+
+_EXPORT_ANSWERS: Responses = {
+    200: {"description": "The findings.", "content": {kind: {} for kind in _MEDIA_TYPES.values()}},
+    **problem_answers(problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+}
+
+
+@router.get(
     "/sites/{site}/findings",
     response_class=Response,
     summary="What is wrong with a site",
@@ -98,33 +156,53 @@ async def list_findings(
     site: SiteName,
     service: Service,
     _caller: Reader,
-    status: Annotated[list[FindingStatus] | None, Query(max_length=4, description="Only findings with these statuses.")] = None,
-    severity: Annotated[list[Severity] | None, Query(max_length=3, description="Only findings of these severities.")] = None,
-    rule: Annotated[
-        list[Annotated[str, Field(max_length=100)]] | None, Query(max_length=100, description="Only findings of these rules.")
-    ] = None,
-    url: Annotated[str, Query(max_length=2000, description="Only findings of URLs that start with this.")] = "",
-    new: Annotated[bool, Query(description="Only findings that the latest audit opened.")] = False,
+    status: Statuses = None,
+    severity: Severities = None,
+    rule: RuleIds = None,
+    url: Prefix = "",
+    page: OnlyPage = "",
+    new: OnlyNew = False,
     limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of findings.")] = 100,
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="Findings to skip.")] = 0,
 ) -> Response:
     """The findings of all audits so far, the worst first; by default those that are open."""
     site_id = await _site(site, service)
-    audits = service.context.audits
-    latest = next(iter(await audits.audits(site_id, 1)), None) if new else None
-    if new and latest is None:
-        return _json(FindingList([], page_of(0, limit, offset, 0)))
-    listing = FindingListing(
-        statuses=frozenset(status or (FindingStatus.OPEN, FindingStatus.REGRESSED)),
-        severities=frozenset(severity or ()),
-        rules=frozenset(map(_plain, rule or ())),
-        url=_plain(url),
-        opened_run=latest.run if latest is not None else "",
-        limit=limit,
-        offset=offset,
-    )
-    records, total = await audits.list_findings(site_id, listing)
+    listing = replace(_listing(status, severity, rule, url, page), limit=limit, offset=offset)
+    records, total, _ = await _findings(site_id, listing, service, only_new=new)
     return _json(FindingList(list(map(_finding, records)), page_of(total, limit, offset, len(records))))
+
+
+@router.get(
+    "/sites/{site}/findings/export",
+    response_class=Response,
+    summary="Findings as a file",
+    responses=_EXPORT_ANSWERS,
+)
+async def export_findings(
+    site: SiteName,
+    service: Service,
+    _caller: Reader,
+    form: Annotated[FindingsFormat, Query(alias="format", description="csv, json or sarif (2.1.0).")] = FindingsFormat.CSV,
+    status: Statuses = None,
+    severity: Severities = None,
+    rule: RuleIds = None,
+    url: Prefix = "",
+    page: OnlyPage = "",
+    new: OnlyNew = False,
+) -> Response:
+    """The findings that pass the filters, as `sitelore audit` writes them; at most 100,000."""
+    from sitelore.app.audit import reports  # noqa: PLC0415 loads the audit
+
+    listing = replace(_listing(status, severity, rule, url, page), limit=_MAX_EXPORTED)
+    records, _, run = await _findings(await _site(site, service), listing, service, only_new=new)
+    if form is FindingsFormat.CSV:
+        body = reports.csv_text(reports.findings_table(records)).encode("utf-8", "replace")
+    elif form is FindingsFormat.JSON:
+        body = encode([reports.json_finding(each) for each in records])
+    else:
+        body = encode(reports.sarif_log(site, run, rule or RULES, records, version("sitelore")))
+    headers = {"Content-Disposition": f'attachment; filename="findings.{form.value}"'}
+    return Response(body, headers=headers, media_type=_MEDIA_TYPES[form])
 
 
 @router.get(
@@ -136,6 +214,26 @@ async def list_findings(
 async def show_finding(site: SiteName, finding_id: FindingId, service: Service, _caller: Reader) -> Response:
     """A finding with its evidence and its life."""
     return _json(_finding(await _known(await _site(site, service), finding_id, service)))
+
+
+@router.get(
+    "/sites/{site}/findings/{finding_id}/fix",
+    response_class=Response,
+    summary="A proposal for a finding",
+    responses=answers(FixView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND, problems.FORBIDDEN),
+)
+async def show_fix(site: SiteName, finding_id: FindingId, service: Service, _caller: Reader) -> Response:
+    """How the stored HTML of the page would be changed, as `sitelore fix` proposes it; nothing is changed."""
+    from sitelore.app.audit.fixing import html_proposal  # noqa: PLC0415 loads the audit
+    from sitelore.audit.fixes.source import NoFix  # noqa: PLC0415 see above
+
+    record = await _known(await _site(site, service), finding_id, service)
+    context = service.context
+    try:
+        proposal = await html_proposal(context.ledger, context.blobs, record, context.clock())
+    except NoFix as reason:
+        return _json(FixView("", "", str(reason)))
+    return _json(FixView(proposal.before, proposal.after, ""))
 
 
 @router.post(
@@ -199,6 +297,22 @@ async def list_audits(
     """The audits of a site with their scores and numbers of findings, that of the newest run first."""
     records = await service.context.audits.audits(await _site(site, service), limit)
     return _json(AuditList(list(map(_audit, records))))
+
+
+@router.post(
+    "/sites/{site}/audits",
+    status_code=202,
+    response_class=Response,
+    summary="Audit a site",
+    responses=answers(AuditView, problems.SITE_NOT_FOUND, problems.CONFLICT, problems.FORBIDDEN, status=202),
+)
+async def start_audit(site: SiteName, service: Service, caller: Crawler) -> Response:
+    """Queue an audit of the latest completed run, also again. A server does it in the background; `audits` has its state."""
+    record = await service.context.audits.request(await _site(site, service))
+    if record is None:
+        raise ApiProblem(problems.CONFLICT, "no run of the site has completed, or a later one was audited; crawl it first")
+    await service.record(caller, "audit.requested", f"run:{record.run}")
+    return Response(encode(_audit(record)), 202, media_type=JSON)
 
 
 @router.get(
@@ -270,6 +384,29 @@ async def _known(site: SiteId, finding_id: str, service: RunService) -> FindingR
     return record
 
 
+def _listing(
+    status: list[FindingStatus] | None, severity: list[Severity] | None, rule: list[str] | None, url: str, page: str
+) -> FindingListing:
+    return FindingListing(
+        statuses=frozenset(status or OPEN_STATUSES),
+        severities=frozenset(severity or ()),
+        rules=frozenset(map(_plain, rule or ())),
+        url=_plain(url),
+        page=_plain(page),
+    )
+
+
+async def _findings(
+    site: SiteId, listing: FindingListing, service: RunService, *, only_new: bool
+) -> tuple[list[FindingRecord], int, str]:
+    """The findings of a list, how many match, and the run of the latest audit."""
+    latest = await _latest(site, service)
+    run = latest.run if latest is not None else ""
+    if only_new and not run:
+        return [], 0, run
+    return *await service.context.audits.list_findings(site, replace(listing, opened_run=run if only_new else "")), run
+
+
 async def _latest(site: SiteId, service: RunService) -> AuditRecord | None:
     """The latest audit that is done."""
     audits = await service.context.audits.audits(site, 2)
@@ -306,6 +443,7 @@ def _finding(record: FindingRecord) -> FindingView:
         status=record.status,
         url=finding.url,
         evidence=dict(finding.evidence),
+        has_fix=finding.rule in HTML_FIXES,
         first_seen=moment(record.first_seen) or "",
         last_seen=moment(record.last_seen) or "",
         opened_run=record.opened_run,
@@ -324,6 +462,7 @@ def _rule(rule_id: str, config: AuditConfig, count: int) -> RuleView:
         explanation=rule.explanation,
         fix=rule.fix,
         is_on=config.is_on(rule),
+        has_records=rule.has_records,
         thresholds=dict(config.limits(rule)),
         open=count,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from sitelore.app.changes import diff_words, version_lines
 from sitelore.app.explain import explain
 from sitelore.export.pages import document_of, page_of
 from sitelore.export.rows import is_page
@@ -17,6 +19,18 @@ from sitelore.serve import problems
 from sitelore.serve.auth import READS
 from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
+from sitelore.serve.routes.page_views import (
+    AliasList,
+    ChunkList,
+    NeighboursView,
+    VersionDiff,
+    VersionList,
+    alias_view,
+    chunk_view,
+    diff_views,
+    neighbours_view,
+    version_views,
+)
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_requests import PRINTABLE
 from sitelore.serve.run_service import RunService, encode
@@ -27,6 +41,7 @@ router = APIRouter(tags=["pages"])
 PageUrl = Annotated[
     str, Query(alias="url", min_length=1, max_length=8192, pattern=PRINTABLE, description="The URL of the page.")
 ]
+_MAX_ALIASES = 1_000
 _SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "Content-Disposition": "inline"}
 """Crawled content is data: it must not run even if a browser is made to open it."""
 
@@ -120,6 +135,88 @@ async def explain_url(run_id: str, url: PageUrl, service: Service) -> Response:
     """Every check that the run applies to a URL, with its rule and result, as `sitelore explain` shows them."""
     run = await service.run(run_id)
     return Response(encode(explanation_view(await explain(parsed_url(url), run, service.context.ledger))), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/versions",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Versions of a page",
+    responses=answers(VersionList, problems.RUN_NOT_FOUND),
+)
+async def list_versions(run_id: str, url: PageUrl, service: Service) -> Response:
+    """All stored versions of a page, whichever runs read them, the newest first."""
+    run = await service.run(run_id)
+    versions = await service.context.ledger.page_history(run.site, parsed_url(url))
+    return Response(encode(VersionList(version_views(versions))), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/diff",
+    dependencies=[READS],
+    response_class=Response,
+    summary="What changed in a version",
+    responses=answers(VersionDiff, problems.RUN_NOT_FOUND, problems.PAGE_NOT_FOUND),
+)
+async def show_diff(
+    run_id: str,
+    url: PageUrl,
+    service: Service,
+    version: Annotated[int, Query(ge=0, le=1_000_000, description="The number of the version; 0: the newest.")] = 0,
+) -> Response:
+    """The difference between a version of a page and the one before it, in lines and words of its Markdown."""
+    run, blobs = await service.run(run_id), service.context.blobs
+    versions = await service.context.ledger.page_history(run.site, parsed_url(url))
+    index = len(versions) - (version or len(versions))
+    if not 0 <= index < len(versions):
+        raise ApiProblem(problems.PAGE_NOT_FOUND, "the page has no such version")
+    pair, views = versions[index : index + 2], version_views(versions)[index : index + 2]
+    texts = [await version_lines(blobs, each) for each in pair]
+    lines = await asyncio.to_thread(diff_words, texts[1] if len(texts) > 1 else [], texts[0])
+    before = views[1] if len(views) > 1 else None
+    return Response(encode(VersionDiff(before, views[0], diff_views(lines))), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/chunks",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Chunks of a page",
+    responses=answers(ChunkList, problems.RUN_NOT_FOUND),
+)
+async def list_chunks(run_id: str, url: PageUrl, service: Service) -> Response:
+    """The chunks of the current version of a page, as search uses them; none while it is not indexed."""
+    run = await service.run(run_id)
+    chunks = await service.context.search_service.search_index.page_chunks(run.site, parsed_url(url))
+    return Response(encode(ChunkList(list(map(chunk_view, chunks)))), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/neighbours",
+    dependencies=[READS],
+    response_class=Response,
+    summary="The pages before and after a page",
+    responses=answers(NeighboursView, problems.RUN_NOT_FOUND),
+)
+async def show_neighbours(run_id: str, url: PageUrl, service: Service) -> Response:
+    """The pages of a run before and after a page, in the order in which they were admitted."""
+    run = await service.run(run_id)
+    neighbours = await service.context.ledger.page_neighbours(run.id, parsed_url(url))
+    return Response(encode(neighbours_view(neighbours)), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/aliases",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Other URLs of a page",
+    responses=answers(AliasList, problems.RUN_NOT_FOUND),
+)
+async def list_aliases(run_id: str, url: PageUrl, service: Service) -> Response:
+    """The URLs of a run that lead to a page, by URL; at most 1,000."""
+    run = await service.run(run_id)
+    aliases = await service.context.ledger.page_aliases(run.id, parsed_url(url), _MAX_ALIASES)
+    return Response(encode(AliasList(list(map(alias_view, aliases)))), media_type=JSON)
 
 
 async def _page(service: RunService, run: Run, url: str) -> UrlRow:

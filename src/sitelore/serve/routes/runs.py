@@ -16,6 +16,7 @@ from sitelore.serve.auth import CRAWLS, READS
 from sitelore.serve.openapi import Responses, answers, problem_answers, reference
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
+from sitelore.serve.routes.run_views import EventList, HostList, event_view, host_view
 from sitelore.serve.run_requests import PRINTABLE, RunRequest, idempotency_key_of, run_settings
 from sitelore.serve.run_service import encode
 from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlFacetsView, UrlList, run_view
@@ -193,6 +194,38 @@ async def show_graph(
     """An edge for each URL, from the page it was first found on, sorted by key."""
     run = await service.run(run_id)
     return StreamingResponse(graph(service.context.ledger.edges(run.id), limit), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/hosts",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Progress by host",
+    responses=answers(HostList, problems.RUN_NOT_FOUND),
+)
+async def list_hosts(run_id: str, service: Service) -> Response:
+    """The hosts of a run with their URLs by state, and which of them take no request now; at most 1,000."""
+    hosts, closed = await service.hosts(run_id)
+    return Response(encode(HostList([host_view(host, closed) for host in hosts])), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/log",
+    dependencies=[READS],
+    response_class=Response,
+    summary="Events of a run",
+    responses=answers(EventList, problems.RUN_NOT_FOUND),
+)
+async def list_events(
+    run_id: str,
+    service: Service,
+    after: Annotated[int, Query(ge=0, le=2**62, description="Only events after this id.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Events at most.")] = 100,
+) -> Response:
+    """What a run reported, oldest first: its start and end, pages that are new, changed or gone."""
+    run = await service.run(run_id)
+    events = await service.context.ledger.events(after, limit + 1, run.id)
+    return Response(encode(EventList(list(map(event_view, events[:limit])), len(events) > limit)), media_type=JSON)
 
 
 @router.post(

@@ -43,6 +43,26 @@ def queue_audit(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     conn.execute(insert.on_conflict_do_nothing(index_elements=["tenant_id", "run_id"]))
 
 
+def request_audit(conn: sa.Connection, tenant: TenantId, site: SiteId) -> AuditRecord | None:
+    """Queue an audit of the latest completed run of a site, also again. None when a later run was audited, or none."""
+    of_audit = sa.and_(_c.tenant_id == tenant, _c.run_id == runs.c.id)
+    is_known = sa.or_(runs.c.state == RunState.COMPLETED.value, _c.state == AuditState.DONE.value)
+    query = (
+        sa.select(runs.c.id, runs.c.state)
+        .select_from(runs.outerjoin(audits, of_audit))
+        .where(runs.c.tenant_id == tenant, runs.c.site_id == site, is_known)
+    )
+    latest = conn.execute(query.order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(1)).one_or_none()
+    if latest is None or latest.state != RunState.COMPLETED.value:
+        return None
+    run = RunId(latest.id)
+    queue_audit(conn, tenant, run)
+    is_over = _c.state.in_((AuditState.DONE.value, AuditState.FAILED.value))
+    again = sa.update(audits).where(_c.tenant_id == tenant, _c.run_id == run, is_over)
+    conn.execute(again.values(state=AuditState.WAITING.value, lease_until=None, attempts=0, error=None))
+    return find_audit(conn, tenant, run)
+
+
 def due_audits(conn: sa.Connection, now: float, limit: int) -> list[Run]:
     """Runs of all tenants whose audit waits, or whose process has died, oldest first."""
     is_due = sa.or_(_c.lease_until.is_(None), _c.lease_until <= now)

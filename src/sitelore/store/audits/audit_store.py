@@ -10,6 +10,7 @@ from sitelore.store.engine import Repository, read, read_long, write
 class SqlAuditStore(Repository):
     """Findings and audits of one tenant in SQLite or Postgres, on the engine of the ledger."""
 
+    request = write(audit_runs.request_audit)
     claim = write(audit_runs.claim_audit)
     skip = write(audit_runs.skip_audit)
     report = write(audit_runs.report_audit)
@@ -26,6 +27,7 @@ class SqlAuditStore(Repository):
     save_findings = write(findings.save_findings)
     finding = read(findings.find_finding)
     list_findings = read_long(findings.list_findings)
+    findings_by_rule = read_long(findings.findings_by_rule)
     ignores = read(findings.ignores)
     ignore = write(findings.ignore)
     stop_ignoring = write(findings.stop_ignoring)

@@ -17,6 +17,7 @@ from sitelore.model.audit.findings import (
     FindingStatus,
     Ignore,
     IgnoreScope,
+    RuleFindings,
     Severity,
 )
 from sitelore.model.ids import SiteId, TenantId
@@ -90,21 +91,43 @@ def find_finding(conn: sa.Connection, tenant: TenantId, site: SiteId, key: str) 
     return next(iter(findings_with_keys(conn, tenant, site, [key])), None)
 
 
-def list_findings(
-    conn: sa.Connection, tenant: TenantId, site: SiteId, listing: FindingListing
-) -> tuple[list[FindingRecord], int]:
-    """A page of the findings of a site, the worst first, and how many match."""
+def _matching(tenant: TenantId, site: SiteId, listing: FindingListing) -> sa.ColumnElement[bool]:
+    """The condition of a list of findings."""
     condition = sa.and_(_c.tenant_id == tenant, _c.site_id == site)
     for column, names in ((_c.status, listing.statuses), (_c.severity, listing.severities), (_c.rule, listing.rules)):
         if names:
             condition &= column.in_(sorted(names))
     if listing.url:
         condition &= _c.url.startswith(listing.url, autoescape=True)
+    if listing.page:
+        condition &= _c.url == listing.page
     if listing.opened_run:
         condition &= _c.opened_run == listing.opened_run
+    return condition
+
+
+def list_findings(
+    conn: sa.Connection, tenant: TenantId, site: SiteId, listing: FindingListing
+) -> tuple[list[FindingRecord], int]:
+    """A page of the findings of a site, the worst first, and how many match."""
+    condition = _matching(tenant, site, listing)
     total = conn.scalar(sa.select(sa.func.count()).select_from(findings).where(condition)) or 0
     query = sa.select(*_COLUMNS).where(condition).order_by(_SEVERITY_ORDER, _c.rule, _c.url, _c.key)
     return [_record(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total
+
+
+def findings_by_rule(
+    conn: sa.Connection, tenant: TenantId, site: SiteId, listing: FindingListing, run: str
+) -> list[RuleFindings]:
+    """The findings of a list by rule, the worst first. `run`: the one whose new findings are counted."""
+    worst = sa.func.min(_SEVERITY_ORDER)
+    new = sa.func.sum(sa.case((_c.opened_run == run, 1), else_=0))
+    regressed = sa.func.sum(sa.case((_c.status == FindingStatus.REGRESSED.value, 1), else_=0))
+    total = sa.func.count()
+    query = sa.select(_c.rule, worst, total, sa.func.count(_c.url.distinct()), new, regressed)
+    query = query.where(_matching(tenant, site, listing)).group_by(_c.rule).order_by(worst, total.desc(), _c.rule)
+    severities = list(Severity)
+    return [RuleFindings(rule, severities[order], *counts) for rule, order, *counts in conn.execute(query)]
 
 
 # Decisions

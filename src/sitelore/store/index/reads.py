@@ -30,6 +30,7 @@ from sitelore.store.schema import (
     sites,
     vectors,
 )
+from sitelore.store.site_urls import find_url_id
 from sitelore.store.statements import BATCH, OF_SITE, PAGES_WITH_URL, SITE, TENANT, select_in_batches
 
 IS_UNWANTED = "(alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
@@ -194,6 +195,14 @@ def chunk_records(conn: sa.Connection, tenant: TenantId, site: SiteId, numbers: 
         row[0]: _chunk_record(site, row) for row in select_in_batches(conn, query, set(numbers), tenant=tenant, site=site)
     }
     return [records[number] for number in numbers if number in records]
+
+
+def page_chunks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url) -> list[ChunkRecord]:
+    """The live chunks of a page, in page order."""
+    url_id = find_url_id(conn, tenant, site, url)
+    query = sa.select(chunks.c.number).select_from(chunks.join(pages, _of_page)).where(OF_SITE, pages.c.url_id == url_id)
+    numbers = conn.scalars(query, {"tenant": tenant, "site": site}).all()
+    return sorted(chunk_records(conn, tenant, site, numbers), key=lambda record: record.start)
 
 
 def headings_of(text: str | None) -> tuple[Any, ...]:

@@ -41,6 +41,7 @@ class SqlSearchIndex(Repository):
     postings = read_long(segments.find_postings)
     terms = read_long(segments.terms_with_prefix)
     chunk_records = read_long(reads.chunk_records)
+    page_chunks = read_long(reads.page_chunks)
     page = read_long(reads.stored_page)
 
     def for_tenant(self, tenant: TenantId) -> SqlSearchIndex:

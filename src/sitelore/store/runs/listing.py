@@ -10,9 +10,12 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import (
     Edge,
+    HostProgress,
     IdempotencyKey,
     IdempotentRun,
     Offer,
+    PageAlias,
+    PageNeighbours,
     Run,
     RunListing,
     UrlFacets,
@@ -22,13 +25,13 @@ from sitelore.model.frontier import (
 )
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.states import UrlState
+from sitelore.model.states import Proof, SkipReason, UrlState
 from sitelore.model.url import Url
-from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, WHOLE_ROWS, run_of, url_row
+from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, WHOLE_ROWS, is_kept, run_of, url_row
 from sitelore.store.runs.counts import ERROR_CODE_CHARS, error_code
 from sitelore.store.runs.lifecycle import create_run, find_run
 from sitelore.store.schema import idempotency_keys, runs, site_urls, sites, urls, visits
-from sitelore.store.site_urls import FEW_ROWS, in_url_order
+from sitelore.store.site_urls import FEW_ROWS, find_url_id, in_url_order
 from sitelore.store.statements import OF_RUN, OF_VISIT, SITE_OF_RUN, TENANT, WITH_URL, insert_for
 
 EDGES_PER_PAGE = 2_000
@@ -121,6 +124,55 @@ def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -
         (key, Edge(Url.trusted(parent), Url.trusted(long_url or key), UrlState(state), depth))
         for key, long_url, parent, state, depth in rows
     ]
+
+
+def page_neighbours(conn: sa.Connection, tenant: TenantId, run: RunId, url: Url) -> PageNeighbours:
+    """The pages of a run before and after a page in the order of admission; none when the URL is no admitted one."""
+    values: dict[str, Any] = {"tenant": tenant, "run": run}
+    url_id = find_url_id(conn, tenant, conn.scalar(sa.select(SITE_OF_RUN), values), url)
+    seq = conn.scalar(sa.select(urls.c.seq).where(OF_RUN, urls.c.url_id == url_id), values)
+    if seq is None:
+        return PageNeighbours()
+    kept = sa.select(site_urls.c.url, site_urls.c.long_url).select_from(WITH_URL).where(OF_RUN, is_kept())
+    before = conn.execute(kept.where(urls.c.seq < seq).order_by(urls.c.seq.desc()).limit(1), values).one_or_none()
+    after = conn.execute(kept.where(urls.c.seq > seq).order_by(urls.c.seq).limit(1), values).one_or_none()
+    return PageNeighbours(*(None if row is None else Url.trusted(row.long_url or row.url) for row in (before, after)))
+
+
+def page_aliases(conn: sa.Connection, tenant: TenantId, run: RunId, url: Url, limit: int) -> list[PageAlias]:
+    """The URLs of a run that lead to a page, by URL."""
+    values: dict[str, Any] = {"tenant": tenant, "run": run}
+    url_id = find_url_id(conn, tenant, conn.scalar(sa.select(SITE_OF_RUN), values), url)
+    if url_id is None:
+        return []
+    query = sa.select(site_urls.c.url, site_urls.c.long_url, urls.c.state, urls.c.proof).select_from(WITH_URL)
+    query = query.where(OF_RUN, urls.c.alias_of == url_id, urls.c.url_id != url_id).order_by(site_urls.c.url).limit(limit)
+    return [
+        PageAlias(Url.trusted(row.long_url or row.url), UrlState(row.state), Proof(row.proof) if row.proof else None)
+        for row in conn.execute(query, values)
+    ]
+
+
+def host_progress(conn: sa.Connection, tenant: TenantId, run: RunId, limit: int) -> list[HostProgress]:
+    """The hosts of a run with their URLs by state, those with most URLs first."""
+    is_page = sa.and_(OF_RUN, urls.c.kind == sa.text("'page'"), urls.c.skip_reason.is_distinct_from(SkipReason.SCOPE.value))
+    retry_at = sa.func.min(sa.case((urls.c.state == UrlState.QUEUED.value, urls.c.retry_at)))
+    durations = (sa.func.sum(visits.c.elapsed_s), sa.func.count(visits.c.elapsed_s))
+    query = sa.select(urls.c.host, urls.c.state, sa.func.count(), retry_at, *durations)
+    query = query.select_from(urls.outerjoin(visits, OF_VISIT)).where(is_page).group_by(urls.c.host, urls.c.state)
+    hosts: dict[str, list[Any]] = {}
+    for host, *row in conn.execute(query, {"tenant": tenant, "run": run}):
+        hosts.setdefault(host, []).append(row)
+    progress = [_host(host, rows) for host, rows in hosts.items()]
+    return sorted(progress, key=lambda each: (-sum(each.states.values()), each.host))[:limit]
+
+
+def _host(host: str, rows: Sequence[Sequence[Any]]) -> HostProgress:
+    retries = [retry_at for _, _, retry_at, _, _ in rows if retry_at is not None]
+    measured = sum(count for *_, count in rows)
+    total_s = sum(elapsed_s or 0.0 for _, _, _, elapsed_s, _ in rows)
+    states = {state: count for state, count, *_ in rows}
+    return HostProgress(host, states, min(retries, default=None), total_s / measured if measured else None)
 
 
 def list_runs(conn: sa.Connection, tenant: TenantId, listing: RunListing) -> tuple[list[Run], int]:
