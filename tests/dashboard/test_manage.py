@@ -85,7 +85,7 @@ def operate(hosting: Hosting, open_screen: OpenScreen, path: str, **how: Any) ->
 def copied(tab: Page) -> str:
     """The secret of the dialog that shows it once, which is closed then."""
     dialog = tab.get_by_role("dialog")
-    secret = dialog.locator("pre").inner_text().strip()
+    secret = dialog.locator("code").inner_text().strip()
     tab.keyboard.press("Escape")
     expect(dialog).to_contain_text("It is not shown again")
     tab.get_by_role("button", name="I have stored it").click()

@@ -123,7 +123,7 @@ def test_a_tenant_that_is_created_at_one_server_is_known_at_the_other(scaled: Sc
     tab.get_by_role("button", name="Create tenant").click()
     tab.get_by_role("dialog").get_by_label("Name").fill("acme")
     tab.get_by_role("dialog").get_by_role("button", name="Create tenant").click()
-    token = tab.get_by_role("dialog").locator("pre").inner_text().strip()
+    token = tab.get_by_role("dialog").locator("code").inner_text().strip()
     tab.get_by_role("button", name="I have stored it").click()
     other = Api(scaled.second.api.port, token)
     assert other.get("/tenant/v1/me")["tenant"]["name"] == "acme"

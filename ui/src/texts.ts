@@ -452,7 +452,8 @@ export const texts = {
     tabsLabel: 'Parts of the installation',
     cancel: 'Cancel',
     typeName: (name: string) => `Type ${name} to confirm`,
-    secretOnce: 'Copy it now. It is not shown again.',
+    copyNow: 'Copy it now',
+    secretOnce: 'It is not shown again.',
     secretStored: 'I have stored it',
     usage: (pages: number, channels: number) => `${plural(pages, 'page', 'pages')} across ${plural(channels, 'website channel', 'website channels')}`,
     tenants: {

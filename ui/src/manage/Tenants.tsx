@@ -11,7 +11,7 @@ import { Plus } from '../parts/icons'
 import { StateLabel } from '../parts/states'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable, Pages, SecretOnce, TIME, useListPage } from './parts'
+import { DataTable, Pages, SecretDialog, TIME, useListPage } from './parts'
 
 const words = texts.manage.tenants
 
@@ -45,7 +45,7 @@ export function TenantsTab({ session }: { session: Session }) {
       </DataTable>
       <Pages total={tenants.data.pagination.total} perPage={manage.PER_PAGE} />
       {isCreating && <CreateTenant session={session} onCreated={(created) => setToken(created.token)} onClose={creating.close} />}
-      {token && <SecretOnce title={words.firstToken} secret={token} onClose={() => setToken('')} />}
+      {token && <SecretDialog title={words.firstToken} secret={token} onClose={() => setToken('')} />}
     </Stack>
   )
 }

@@ -11,7 +11,7 @@ import { Plus } from '../parts/icons'
 import { StateLabel } from '../parts/states'
 import { Day, Time } from '../parts/values'
 import { texts } from '../texts'
-import { Confirmation, DataTable, Pages, SecretOnce, TIME, useListPage } from './parts'
+import { Confirmation, DataTable, Pages, SecretDialog, TIME, useListPage } from './parts'
 
 const words = texts.account.tokens
 const DAYS = [30, 90, 365]
@@ -95,7 +95,7 @@ export function TokensTab({ session }: { session: Session }) {
           onClose={() => setRevoked(undefined)}
         />
       )}
-      {secret && <SecretOnce title={words.created} secret={secret} onClose={() => setSecret('')} />}
+      {secret && <SecretDialog title={words.created} secret={secret} onClose={() => setSecret('')} />}
     </Stack>
   )
 }

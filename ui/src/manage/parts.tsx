@@ -1,10 +1,10 @@
 /** Parts that the screens of the operator and of the account share: tables, confirmations, secrets that are shown once. */
-import { Alert, Button, Code, CopyButton, Group, Modal, Pagination, Stack, Tabs, Text, TextInput } from '@mantine/core'
+import { Button, Code, Group, Modal, Pagination, Stack, Tabs, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useAddressState } from '../parts/filters'
 import { Failure } from '../parts/frames'
-import { Copy, Warning } from '../parts/icons'
+import { SecretOnce } from '../parts/SecretOnce'
 import { texts } from '../texts'
 
 export interface Column {
@@ -123,24 +123,12 @@ export function Confirmation({ title, text, action, typed, isBusy, error, onConf
 }
 
 /** A secret that is shown only this once. It closes by its button alone, so that no stray click loses the secret. */
-export function SecretOnce({ title, secret, onClose }: { title: string; secret: string; onClose: () => void }) {
+export function SecretDialog({ title, secret, onClose }: { title: string; secret: string; onClose: () => void }) {
   return (
     <Modal opened onClose={onClose} title={title} centered size="lg" withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false}>
       <Stack>
-        <Alert color="yellow" variant="outline" icon={<Warning size={18} />}>
-          {texts.manage.secretOnce}
-        </Alert>
-        <Code block style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
-          {secret}
-        </Code>
+        <SecretOnce secret={secret} title={texts.manage.copyNow} hint={texts.manage.secretOnce} />
         <Group justify="flex-end">
-          <CopyButton value={secret}>
-            {({ copied, copy }) => (
-              <Button variant="default" leftSection={<Copy />} onClick={copy} data-autofocus>
-                {copied ? texts.page.copied : texts.page.copy}
-              </Button>
-            )}
-          </CopyButton>
           <Button onClick={onClose}>{texts.manage.secretStored}</Button>
         </Group>
       </Stack>
