@@ -25,8 +25,8 @@ export function TenantsTab({ session }: { session: Session }) {
   if (tenants.error) return <Failure error={tenants.error} retry={() => void tenants.refetch()} />
   const columns = [
     { label: words.columns.name },
-    { label: words.columns.usage, width: '16rem' },
-    { label: words.columns.plan, width: '15rem' },
+    { label: words.columns.usage, width: '17.5rem' },
+    { label: words.columns.plan, width: '15.5rem' },
     { label: words.columns.state, width: '8.5rem' },
     { label: words.columns.created, width: TIME },
   ]
@@ -38,7 +38,7 @@ export function TenantsTab({ session }: { session: Session }) {
           {words.create}
         </Button>
       </Group>
-      <DataTable label={texts.manage.tabs.tenants} columns={columns} minWidth="63rem">
+      <DataTable label={texts.manage.tabs.tenants} columns={columns} minWidth="64.5rem">
         {listed.map((tenant, index) => (
           <Row key={tenant.id} tenant={tenant} settings={settings[index]?.data} />
         ))}
@@ -59,8 +59,8 @@ function Row({ tenant, settings }: { tenant: manage.Tenant; settings: manage.Cra
           {tenant.name}
         </Anchor>
       </th>
-      <td>{settings && texts.manage.usage(settings.currentUsage.pages, settings.currentUsage.channels)}</td>
-      <td>{settings && words.plan(settings.plan, settings.effectiveMaxPages)}</td>
+      <td className="one-line-cell">{settings && texts.manage.usage(settings.currentUsage.pages, settings.currentUsage.channels)}</td>
+      <td className="one-line-cell">{settings && words.plan(settings.plan, settings.effectiveMaxPages)}</td>
       <td>
         <StateLabel tone={isSuspended ? 'warn' : 'good'} word={isSuspended ? words.suspended : words.active} />
       </td>
