@@ -33,8 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A browser for one module: while Playwright's synchronous interface is open, no asynchronous test can run."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=20_000)  # as long as an action may take on a busy machine
     executable = find_browser()
     if executable is None:
         pytest.skip("there is no browser on this machine")

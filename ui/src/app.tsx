@@ -7,7 +7,7 @@ import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { ApiError, signInWithCode, signOut, type Session } from './api/client'
 import * as queries from './api/queries'
 import { Empty, Failure, Loading } from './parts/frames'
-import { Globe, Leave, List, Logo, Moon, Pages, Search, Sun } from './parts/icons'
+import { Gear, Globe, Leave, List, Logo, Moon, Pages, Person, Search, Sun } from './parts/icons'
 import { ChannelsScreen } from './channels/Channels'
 import { RunScreen } from './screens/Run'
 import { RunsScreen } from './screens/Runs'
@@ -17,8 +17,12 @@ import { SitesScreen } from './screens/Sites'
 import { StartScreen } from './screens/Start'
 import { texts } from './texts'
 
+const AccountScreen = lazy(() => import('./manage/Account'))
+const ManageScreen = lazy(() => import('./manage/Manage'))
 const ChannelScreen = lazy(() => import('./channels/Channel'))
 const PageScreen = lazy(() => import('./screens/Page'))
+const IssuesScreen = lazy(() => import('./audit/Issues'))
+const InsightsScreen = lazy(() => import('./audit/Insights'))
 
 export function App() {
   const login = useLoginFromLink()
@@ -66,6 +70,12 @@ function Shell({ session }: { session: Session }) {
     { href: '/runs', label: texts.nav.runs, Icon: List, active: place.startsWith('/runs') },
     { href: '/search', label: texts.nav.search, Icon: Search, active: place.startsWith('/search') },
     { href: '/sites', label: texts.nav.sites, Icon: Pages, active: place.startsWith('/sites') },
+    ...(session.scopes.includes('manage:tenant')
+      ? [{ href: '/account', label: texts.nav.account, Icon: Person, active: place.startsWith('/account') }]
+      : []),
+    ...(session.scopes.includes('admin')
+      ? [{ href: '/manage', label: texts.nav.manage, Icon: Gear, active: place.startsWith('/manage') }]
+      : []),
   ]
   return (
     <AppShell
@@ -146,8 +156,14 @@ function Shell({ session }: { session: Session }) {
             <Route path="/search">
               <SearchScreen />
             </Route>
+            <Route path="/sites/:site/issues">{({ site }) => <IssuesScreen key={site} site={plainName(site)} />}</Route>
+            <Route path="/sites/:site/insights">{({ site }) => <InsightsScreen key={site} site={plainName(site)} />}</Route>
             <Route path="/sites">
               <SitesScreen />
+            </Route>
+            <Route path="/account/:tab?">{({ tab }) => <AccountScreen session={session} tab={tab ?? ''} />}</Route>
+            <Route path="/manage/:tab?/:tenant?">
+              {({ tab, tenant }) => <ManageScreen session={session} tab={tab ?? ''} tenant={tenant ?? ''} />}
             </Route>
             <Route>
               <Empty title={texts.problems.notFound}>
@@ -161,6 +177,15 @@ function Shell({ session }: { session: Session }) {
       </AppShell.Main>
     </AppShell>
   )
+}
+
+/** The name of a site in an address: the router leaves the colon before a port encoded. */
+function plainName(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function ColorSchemeButton() {

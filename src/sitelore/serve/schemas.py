@@ -348,6 +348,8 @@ class FindingView(msgspec.Struct, frozen=True):
     status: FindingStatus
     url: str
     evidence: dict[str, Any]
+    has_fix: bool
+    """Whether a change of the HTML may be proposed."""
     first_seen: str
     last_seen: str
     opened_run: str

@@ -20,6 +20,25 @@ export type Site = Schemas['SiteView']
 export type SiteList = Schemas['SiteList']
 export type HeldPages = Schemas['HeldPages']
 export type Session = Schemas['SessionView']
+export type Audit = Schemas['AuditView']
+export type Audits = Schemas['AuditList']
+export type Rule = Schemas['RuleView']
+export type Rules = Schemas['RuleList']
+export type Issue = Schemas['IssueView']
+export type Issues = Schemas['IssueList']
+export type Finding = Schemas['FindingView']
+export type Findings = Schemas['FindingList']
+export type Fix = Schemas['FixView']
+export type Insights = Schemas['InsightsView']
+export type Severity = Finding['severity']
+export type Versions = Schemas['VersionList']
+export type VersionDiff = Schemas['VersionDiff']
+export type DiffLine = Schemas['DiffLineView']
+export type Chunks = Schemas['ChunkList']
+export type Neighbours = Schemas['NeighboursView']
+export type Aliases = Schemas['AliasList']
+export type Hosts = Schemas['HostList']
+export type Events = Schemas['EventList']
 export type UrlState = UrlRow['status']
 export type RunState = Run['status']
 type Problem = Schemas['Problem']
@@ -61,6 +80,10 @@ export function runPath(run: string, part = ''): string {
   return `/crawl-runs/${encodeURIComponent(run)}${part && `/${part}`}`
 }
 
+export function sitePath(site: string, part = ''): string {
+  return `/sites/${encodeURIComponent(site)}${part && `/${part}`}`
+}
+
 async function send(method: string, url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
   let response: Response
   try {
@@ -98,8 +121,10 @@ export async function patch<T>(path: string, body: unknown): Promise<T> {
   return (await send('PATCH', path, body)).json() as Promise<T>
 }
 
-export async function remove(path: string): Promise<void> {
-  await send('DELETE', path)
+/** Deletes something. What the server answers with, where it does. */
+export async function remove<T = void>(path: string): Promise<T> {
+  const response = await send('DELETE', path)
+  return (response.status === 204 ? undefined : await response.json()) as T
 }
 
 export async function signIn(token: string): Promise<Session> {

@@ -93,3 +93,78 @@ export const sites = queryOptions({
   queryFn: () => api.get<api.SiteList>('/sites'),
   refetchInterval: 10_000,
 })
+
+export interface FindingFilter {
+  status?: readonly string[]
+  new?: boolean
+}
+
+export const AUDITS = 50
+export const FINDINGS_PER_PAGE = 20
+
+const isUnfinished = (audit: api.Audit) => audit.state === 'waiting' || audit.state === 'running'
+
+/** Requested every second while an audit goes on. */
+export const audits = (site: string) =>
+  queryOptions({
+    queryKey: ['audit', site, 'audits'],
+    queryFn: () => api.get<api.Audits>(api.sitePath(site, 'audits'), { limit: AUDITS }),
+    refetchInterval: (query) => (query.state.data?.audits.some(isUnfinished) ? 1000 : false),
+  })
+
+export const rules = (site: string) =>
+  queryOptions({ queryKey: ['audit', site, 'rules'], queryFn: () => api.get<api.Rules>(api.sitePath(site, 'rules')) })
+
+export const issues = (site: string, filter: FindingFilter) =>
+  queryOptions({
+    queryKey: ['audit', site, 'issues', filter],
+    queryFn: () => api.get<api.Issues>(api.sitePath(site, 'issues'), { ...filter }),
+    placeholderData: keepPreviousData,
+  })
+
+export const findings = (site: string, filter: FindingFilter & { rule?: string; page?: string }, offset: number, limit = FINDINGS_PER_PAGE) =>
+  queryOptions({
+    queryKey: ['audit', site, 'findings', filter, offset, limit],
+    queryFn: () => api.get<api.Findings>(api.sitePath(site, 'findings'), { ...filter, offset, limit }),
+    placeholderData: keepPreviousData,
+  })
+
+export const fix = (site: string, finding: string) =>
+  queryOptions({
+    queryKey: ['audit', site, 'fix', finding],
+    queryFn: () => api.get<api.Fix>(api.sitePath(site, `findings/${finding}/fix`)),
+    staleTime: Infinity,
+  })
+
+export const insights = (site: string, run: string) =>
+  queryOptions({
+    queryKey: ['audit', site, 'insights', run],
+    queryFn: () => api.get<api.Insights>(api.sitePath(site, 'insights'), { run }),
+  })
+
+const ofPage = <T,>(part: string) => (run: string, url: string) =>
+  queryOptions({ queryKey: [part, run, url], queryFn: () => api.get<T>(api.runPath(run, part), { url }) })
+
+export const versions = ofPage<api.Versions>('versions')
+export const chunks = ofPage<api.Chunks>('chunks')
+export const neighbours = ofPage<api.Neighbours>('neighbours')
+export const aliases = ofPage<api.Aliases>('aliases')
+
+export const diff = (run: string, url: string, version: number) =>
+  queryOptions({
+    queryKey: ['diff', run, url, version],
+    queryFn: () => api.get<api.VersionDiff>(api.runPath(run, 'diff'), { url, version }),
+    placeholderData: keepPreviousData,
+  })
+
+export const hosts = (run: string) =>
+  queryOptions({ queryKey: ['lists', run, 'hosts'], queryFn: () => api.get<api.Hosts>(api.runPath(run, 'hosts')) })
+
+export const EVENTS_PER_PAGE = 200
+
+export const events = (run: string, after: number) =>
+  queryOptions({
+    queryKey: ['lists', run, 'log', after],
+    queryFn: () => api.get<api.Events>(api.runPath(run, 'log'), { after, limit: EVENTS_PER_PAGE }),
+    placeholderData: keepPreviousData,
+  })

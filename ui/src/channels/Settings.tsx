@@ -12,7 +12,7 @@ import { shownUrl, Time } from '../parts/values'
 import { texts } from '../texts'
 import { BrandSection } from './Brand'
 import { ScopeSection } from './Scope'
-import { SecretOnce } from './SecretOnce'
+import { SecretOnce } from '../parts/SecretOnce'
 import { WebhooksSection } from './Webhooks'
 
 const words = texts.channelSettings

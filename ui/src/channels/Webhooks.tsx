@@ -10,7 +10,7 @@ import { StateLabel, type Tone } from '../parts/states'
 import { DataTable, type Column } from '../parts/table'
 import { duration, shownUrl, Time } from '../parts/values'
 import { texts } from '../texts'
-import { SecretOnce } from './SecretOnce'
+import { SecretOnce } from '../parts/SecretOnce'
 
 const words = texts.webhooks
 const TYPES = ['run.started', 'run.completed', 'run.failed', 'run.cancelled', 'page.new', 'page.changed', 'page.gone', 'deletions.held', 'webhook.disabled'] as const

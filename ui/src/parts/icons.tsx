@@ -80,6 +80,18 @@ export const Picture = icon(
     <path d="m4 17 5-5 4 4 3-3 4 4" />
   </>,
 )
+export const Person = icon(
+  <>
+    <circle cx="12" cy="8" r="4" />
+    <path d="M4 21c1-5 4-7 8-7s7 2 8 7" />
+  </>,
+)
+export const Gear = icon(
+  <>
+    <circle cx="12" cy="12" r="3.5" />
+    <path d="M12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.2 2.2M16.2 16.2l2.2 2.2M5.6 18.4l2.2-2.2M16.2 7.8l2.2-2.2" />
+  </>,
+)
 export const Warning = icon(<path d="M12 4 2.5 20h19zM12 10v4M12 17h.01" />)
 
 export function Logo({ size = 26 }: { size?: number }) {

@@ -1,5 +1,5 @@
 /** States of runs and URLs: a word, an icon and a colour, so that none of the three is needed. */
-import type { Counts, RunState, UrlState } from '../api/client'
+import type { Counts, RunState, Severity, UrlState } from '../api/client'
 import { texts } from '../texts'
 import { Arrow, Check, Clock, Cross, Dash, Play, Warning } from './icons'
 
@@ -72,6 +72,19 @@ export function RunStateLabel({ state }: { state: RunState }) {
 
 export function UrlStateLabel({ state }: { state: UrlState }) {
   return <StateLabel tone={urlTones[state]} word={urlWord(state)} />
+}
+
+const severityTones: Record<Severity, Tone> = { error: 'bad', warning: 'warn', notice: 'plain' }
+const severityIcons = { error: Cross, warning: Warning, notice: Dash }
+
+export function SeverityLabel({ severity }: { severity: Severity }) {
+  const Icon = severityIcons[severity]
+  return (
+    <span className={`tone tone-${severityTones[severity]}`}>
+      <Icon size={13} />
+      {texts.issues.severity[severity]}
+    </span>
+  )
 }
 
 export function WarningLabel({ word }: { word: string }) {

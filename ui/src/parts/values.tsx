@@ -2,7 +2,7 @@
 import { Anchor } from '@mantine/core'
 import { texts } from '../texts'
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+export const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** A time in the zone of the reader; the tooltip has it in UTC. */
 export function Time({ value }: { value: string | null }) {
@@ -10,6 +10,17 @@ export function Time({ value }: { value: string | null }) {
   return (
     <time dateTime={value} title={`${value.slice(0, 19).replace('T', ' ')} ${texts.utc}`}>
       {moment.format(new Date(value))}
+    </time>
+  )
+}
+
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+
+/** The day of a time in the zone of the reader; the tooltip has the time in UTC. */
+export function Day({ value }: { value: string }) {
+  return (
+    <time dateTime={value} title={`${value.slice(0, 19).replace('T', ' ')} ${texts.utc}`}>
+      {day.format(new Date(value))}
     </time>
   )
 }

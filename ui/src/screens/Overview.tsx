@@ -14,6 +14,8 @@ export function OverviewTab({ summary, samples }: { summary: Summary; samples: r
   const waiting = counts.queued + counts.in_progress + (counts.by_status['DISCOVERED'] ?? 0)
   const errors = errorCount(counts)
   const perSecond = rates(samples)
+  const seconds = summary.started_at ? ((summary.finished_at ? Date.parse(summary.finished_at) : Date.now()) - Date.parse(summary.started_at)) / 1000 : 0
+  const speed = seconds > 0 ? counts.pages / seconds : null
   const states = Object.entries(counts.by_status).sort((a, b) => b[1] - a[1])
   const reasons = Object.entries(counts.skipped).sort((a, b) => b[1] - a[1])
   return (
@@ -22,6 +24,7 @@ export function OverviewTab({ summary, samples }: { summary: Summary; samples: r
       <div className="figures">
         <Figure label={texts.run.pages} value={counts.pages.toLocaleString()} />
         <Figure label={texts.run.found} value={counts.total_urls.toLocaleString()} />
+        <Figure label={texts.run.pagesPerSecond} value={speed === null ? texts.none : speed.toLocaleString(undefined, { maximumFractionDigits: 1 })} />
         <Figure label={texts.run.waiting} value={waiting.toLocaleString()} />
         <Figure label={texts.run.skipped} value={(counts.by_status['SKIPPED'] ?? 0).toLocaleString()} />
         <Figure label={texts.run.errors} value={errors.toLocaleString()} />

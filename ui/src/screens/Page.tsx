@@ -1,8 +1,9 @@
 /** A page as it was read: as an article, as Markdown and text, its source, its data, its links, and why it was crawled. */
 import { Accordion, Alert, Anchor, Button, CopyButton, Group, Stack, Tabs, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useSearchParams } from 'wouter'
-import { ApiError, type Page } from '../api/client'
+import { useEffect } from 'react'
+import { Link, useLocation, useSearchParams } from 'wouter'
+import { address, ApiError, type Page } from '../api/client'
 import * as queries from '../api/queries'
 import { useAddressState } from '../parts/filters'
 import { Empty, Facts, Failure, Loading, Screen, Section } from '../parts/frames'
@@ -11,8 +12,10 @@ import { shownUrl, Time, WebLink } from '../parts/values'
 import { Markdown } from '../reading/Markdown'
 import { texts } from '../texts'
 import { Gates, UrlLink } from './Node'
+import { PageDiff } from './PageDiff'
+import { OtherAddresses, PageIssues, PageMedia, Passages, Screenshot } from './PageParts'
 
-const VIEWS = ['reading', 'markdown', 'text', 'html', 'data', 'links', 'why'] as const
+const VIEWS = ['reading', 'markdown', 'text', 'html', 'diff', 'data', 'chunks', 'media', 'links', 'issues', 'why'] as const
 const DATA = ['structured', 'meta', 'forms', 'actions', 'media', 'headings', 'landmarks', 'brand', 'rendering'] as const
 
 export default function PageScreen({ run }: { run: string }) {
@@ -23,7 +26,7 @@ export default function PageScreen({ run }: { run: string }) {
   if (page.error instanceof ApiError && (page.error.status === 404 || page.error.status === 422)) return <NotRead run={run} url={url} />
   if (page.error) return <Failure error={page.error} retry={() => void page.refetch()} />
   return (
-    <Screen title={page.data.title || shownUrl(url)} heading={<Heading run={run} page={page.data} />}>
+    <Screen title={page.data.title || shownUrl(url)} heading={<Heading run={run} page={page.data} />} actions={<PageActions run={run} url={url} page={page.data} />}>
       <Views run={run} url={url} page={page.data} />
     </Screen>
   )
@@ -43,6 +46,53 @@ function Heading({ run, page }: { run: string; page: Page }) {
         </Text>
       )}
     </Stack>
+  )
+}
+
+/** Copies, and the pages before and after this one. */
+function PageActions({ run, url, page }: { run: string; url: string; page: Page }) {
+  const [parameters] = useSearchParams()
+  const [, go] = useLocation()
+  const neighbours = useQuery(queries.neighbours(run, url))
+  const view = parameters.get('view') ?? ''
+  const pathOf = (other: string | null | undefined) => (other ? address(`/runs/${run}/page`, { url: other, view }) : undefined)
+  const previous = pathOf(neighbours.data?.previous)
+  const next = pathOf(neighbours.data?.next)
+  useEffect(() => {
+    function press(event: KeyboardEvent) {
+      const isTaken = event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey
+      // Tabs, text fields and what scrolls sideways have arrow keys of their own.
+      if (isTaken || (event.target as Element).closest?.('input, textarea, select, pre, [role=tablist], [role=region], [role=dialog]')) return
+      const path = event.key === 'ArrowLeft' ? previous : event.key === 'ArrowRight' ? next : undefined
+      if (path) go(path)
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [go, next, previous])
+  const citation = texts.detail.citation(page.title || shownUrl(page.url), page.url, page.fetched_at?.slice(0, 10) ?? '')
+  return (
+    <Group gap="xs">
+      <CopyText text={page.markdown} label={texts.detail.copyMarkdown} />
+      <CopyText text={citation} label={texts.detail.copyCitation} />
+      <Button size="xs" variant="default" disabled={!previous} title={texts.detail.keys} onClick={() => previous && go(previous)}>
+        ← {texts.detail.previous}
+      </Button>
+      <Button size="xs" variant="default" disabled={!next} title={texts.detail.keys} onClick={() => next && go(next)}>
+        {texts.detail.next} →
+      </Button>
+    </Group>
+  )
+}
+
+function CopyText({ text, label }: { text: string; label: string }) {
+  return (
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <Button size="xs" variant="default" onClick={copy} leftSection={copied ? <Check /> : <Copy />}>
+          {copied ? texts.page.copied : label}
+        </Button>
+      )}
+    </CopyButton>
   )
 }
 
@@ -82,7 +132,7 @@ function Views({ run, url, page }: { run: string; url: string; page: Page }) {
         ))}
       </Tabs.List>
       <Tabs.Panel value="reading">
-        <Reading page={page} />
+        <Reading run={run} page={page} />
       </Tabs.Panel>
       <Tabs.Panel value="markdown">
         <Source text={page.markdown} />
@@ -93,8 +143,20 @@ function Views({ run, url, page }: { run: string; url: string; page: Page }) {
       <Tabs.Panel value="html">
         <Html run={run} url={url} />
       </Tabs.Panel>
+      <Tabs.Panel value="diff">
+        <PageDiff run={run} url={url} />
+      </Tabs.Panel>
       <Tabs.Panel value="data">
         <Data page={page} />
+      </Tabs.Panel>
+      <Tabs.Panel value="chunks">
+        <Passages run={run} url={url} />
+      </Tabs.Panel>
+      <Tabs.Panel value="media">
+        <PageMedia page={page} />
+      </Tabs.Panel>
+      <Tabs.Panel value="issues">
+        <PageIssues run={run} page={page} />
       </Tabs.Panel>
       <Tabs.Panel value="links">
         <Links run={run} url={url} />
@@ -106,7 +168,7 @@ function Views({ run, url, page }: { run: string; url: string; page: Page }) {
   )
 }
 
-function Reading({ page }: { page: Page }) {
+function Reading({ run, page }: { run: string; page: Page }) {
   return (
     <div className="reading-columns">
       <div style={{ minWidth: 0 }}>
@@ -117,9 +179,10 @@ function Reading({ page }: { page: Page }) {
         )}
         {page.markdown.trim() ? <Markdown text={page.markdown} /> : <Empty title={texts.page.noContent} />}
       </div>
-      <Section title={texts.page.facts}>
-        <Facts
-          items={[
+      <Stack>
+        <Section title={texts.page.facts}>
+          <Facts
+            items={[
             page.author !== '' && [texts.page.author, page.author],
             page.published !== '' && [texts.page.published, page.published],
             page.modified !== '' && [texts.page.modified, page.modified],
@@ -135,7 +198,10 @@ function Reading({ page }: { page: Page }) {
             [texts.page.hash, <code>{page.content_hash.slice(0, 12)}</code>],
           ]}
         />
-      </Section>
+        </Section>
+        <OtherAddresses run={run} url={page.url} />
+        <Screenshot run={run} page={page} />
+      </Stack>
     </div>
   )
 }
@@ -145,13 +211,7 @@ function Source({ text }: { text: string }) {
   return (
     <Stack gap="sm">
       <Group>
-        <CopyButton value={text}>
-          {({ copied, copy }) => (
-            <Button size="xs" variant="default" onClick={copy} leftSection={copied ? <Check /> : <Copy />}>
-              {copied ? texts.page.copied : texts.page.copy}
-            </Button>
-          )}
-        </CopyButton>
+        <CopyText text={text} label={texts.page.copy} />
       </Group>
       <pre className="source" tabIndex={0}>
         {text}

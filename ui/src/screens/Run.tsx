@@ -4,7 +4,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { address, ApiError, post, runPath, type Run, type Summary } from '../api/client'
+import { address, ApiError, post, runPath, sitePath, type Run, type Summary } from '../api/client'
 import { isActive, useFollow } from '../api/follow'
 import * as queries from '../api/queries'
 import { LineageTab } from '../lineage/LineageTab'
@@ -17,9 +17,10 @@ import { texts } from '../texts'
 import { ErrorsTab } from './Errors'
 import { NodeDrawer } from './Node'
 import { OverviewTab } from './Overview'
+import { EventsTab, HostsTab } from './Progress'
 import { UrlsTab } from './Urls'
 
-const TABS = ['overview', 'urls', 'lineage', 'errors'] as const
+const TABS = ['overview', 'urls', 'lineage', 'hosts', 'errors', 'events'] as const
 type Tab = (typeof TABS)[number]
 const EXPORTS = ['csv', 'json', 'jsonl'] as const
 
@@ -86,6 +87,12 @@ export function RunScreen({ run, tab }: { run: string; tab: string }) {
         <Tabs.Panel value="lineage">
           <LineageTab run={run} inspect={inspect} isLive={active && !isPaused} />
         </Tabs.Panel>
+        <Tabs.Panel value="hosts">
+          <HostsTab summary={data} />
+        </Tabs.Panel>
+        <Tabs.Panel value="events">
+          <EventsTab summary={data} />
+        </Tabs.Panel>
         <Tabs.Panel value="errors">
           <ErrorsTab summary={data} inspect={inspect} />
         </Tabs.Panel>
@@ -137,6 +144,11 @@ function Actions({ summary }: { summary: Summary }) {
       {canCancel && (
         <Button variant="default" onClick={asking.open}>
           {texts.run.cancel}
+        </Button>
+      )}
+      {summary.status === 'COMPLETED' && (
+        <Button component={Link} href={sitePath(summary.site, 'issues')} variant="default">
+          {texts.issues.title}
         </Button>
       )}
       {!canCancel && (

@@ -2,7 +2,7 @@
 import { Alert, Button, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation } from 'wouter'
-import { address, get, post, type HeldPages, type Run, type RunList, type Site } from '../api/client'
+import { address, get, post, sitePath, type HeldPages, type Run, type RunList, type Site } from '../api/client'
 import { isActive } from '../api/follow'
 import * as queries from '../api/queries'
 import { Empty, Facts, Failure, Loading, Screen } from '../parts/frames'
@@ -40,7 +40,7 @@ export function SitesScreen() {
 function SiteCard({ site }: { site: Site }) {
   const [, go] = useLocation()
   const client = useQueryClient()
-  const path = `/sites/${encodeURIComponent(site.name)}`
+  const path = sitePath(site.name)
   const last = useQuery({
     queryKey: ['runs', 'site', site.name],
     queryFn: () => get<RunList>('/crawl-runs', { site: site.name, limit: 1 }),
@@ -82,6 +82,12 @@ function SiteCard({ site }: { site: Site }) {
         <Group gap="xs" mt="auto">
           <Button component={Link} href={address('/search', { site: site.name })} variant="default" size="xs">
             {texts.sites.search}
+          </Button>
+          <Button component={Link} href={sitePath(site.name, 'issues')} variant="default" size="xs">
+            {texts.issues.title}
+          </Button>
+          <Button component={Link} href={sitePath(site.name, 'insights')} variant="default" size="xs">
+            {texts.insights.title}
           </Button>
           <Button variant="default" size="xs" disabled={isBusy} loading={start.isPending} onClick={() => start.mutate('update-delta')}>
             {texts.sites.changed}

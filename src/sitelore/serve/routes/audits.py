@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from sitelore.audit.catalogue import RULES, AuditConfig, audit_config
+from sitelore.audit.fixes.html_fixes import HTML_FIXES
 from sitelore.model.audit.findings import (
     OPEN_STATUSES,
     AuditRecord,
@@ -442,6 +443,7 @@ def _finding(record: FindingRecord) -> FindingView:
         status=record.status,
         url=finding.url,
         evidence=dict(finding.evidence),
+        has_fix=finding.rule in HTML_FIXES,
         first_seen=moment(record.first_seen) or "",
         last_seen=moment(record.last_seen) or "",
         opened_run=record.opened_run,
