@@ -69,7 +69,7 @@ async def measure(engine: SqliteEngine | PostgresEngine, pages: int, links: int)
     while done < pages:
         held = await ledger.claim(run.id, WorkerId("w"), _BATCH, time.time(), 600.0)
         if not held:
-            await ledger.open_wave(run.id, wave, _admit_seeds)
+            await ledger.open_wave(run.id, wave, admit_seeds)
             wave += 1
             continue
         cpu = time.process_time()
@@ -88,12 +88,14 @@ async def measure(engine: SqliteEngine | PostgresEngine, pages: int, links: int)
         print(f"  links to {name}: {ms:.1f} ms, {len(links_to):,} shown of {pages * (links + _MENU):,} links")
 
 
-def _admit_seeds(wave: WaveFacts) -> WavePlan:
+def admit_seeds(wave: WaveFacts) -> WavePlan:
+    """Admit every seed, and nothing else."""
     return WavePlan(admit=tuple(one.url for one in wave.candidates if one.depth == 0))
 
 
 @asynccontextmanager
-async def _database(folder: Path, *, in_postgres: bool) -> AsyncIterator[SqliteEngine | PostgresEngine]:
+async def database(folder: Path, *, in_postgres: bool) -> AsyncIterator[SqliteEngine | PostgresEngine]:
+    """A new database; its size is printed at the end."""
     if not in_postgres:
         engine = await open_sqlite(folder / "sitelore.db")
         yield engine
@@ -111,7 +113,7 @@ async def _database(folder: Path, *, in_postgres: bool) -> AsyncIterator[SqliteE
 async def _main(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         print("Postgres" if arguments.postgres else "SQLite")
-        async with _database(Path(folder), in_postgres=arguments.postgres) as engine:
+        async with database(Path(folder), in_postgres=arguments.postgres) as engine:
             await measure(engine, arguments.pages, arguments.links)
 
 

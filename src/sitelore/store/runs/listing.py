@@ -32,13 +32,13 @@ from sitelore.store.runs.counts import ERROR_CODE_CHARS, error_code
 from sitelore.store.runs.lifecycle import create_run, find_run
 from sitelore.store.schema import idempotency_keys, runs, site_urls, sites, urls, visits
 from sitelore.store.site_urls import FEW_ROWS, find_url_id, in_url_order
-from sitelore.store.statements import OF_RUN, OF_VISIT, SITE_OF_RUN, TENANT, WITH_URL, insert_for
+from sitelore.store.statements import BATCH, OF_RUN, OF_VISIT, SITE_OF_RUN, TENANT, WITH_URL, insert_for, select_in_batches
 
 EDGES_PER_PAGE = 2_000
 IDEMPOTENCY_KEY_TTL_S = 86_400.0
 """A day outlasts every retry of a client."""
 
-_ORDER_COLUMNS: dict[UrlOrder, sa.ColumnElement[Any]] = {
+_ORDER_COLUMNS: dict[UrlOrder, sa.Column[Any]] = {
     UrlOrder.ID: urls.c.seq,
     UrlOrder.VISITED_AT: visits.c.fetched_at,
     UrlOrder.UPDATED_AT: visits.c.fetched_at,
@@ -64,17 +64,28 @@ def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlLis
     total = conn.scalar(counted.where(condition), values) or 0
     if listing.offset >= total:
         return [], total
-    by_key = site_urls.c.url.desc() if listing.descending else site_urls.c.url
-    order: tuple[sa.ColumnElement[Any], ...] = (by_key,)
-    if listing.order in _ORDER_COLUMNS:
-        column = _ORDER_COLUMNS[listing.order]
-        # The two databases sort NULL differently by default.
-        order = (column.is_(None), column.desc() if listing.descending else column, by_key)
-    elif total > FEW_ROWS:  # see `in_url_order`
-        condition &= sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE_OF_RUN)
-    query = sa.select(*ROW_COLUMNS).select_from(WHOLE_ROWS).where(condition)
-    rows = conn.execute(query.order_by(*order).limit(listing.limit).offset(listing.offset), values)
-    return [url_row(run, row) for row in rows], total
+    ids = _sorted_ids(condition, listing, total).limit(listing.limit).offset(listing.offset)
+    chosen = conn.scalars(ids, values).all()
+    query = sa.select(urls.c.url_id, *ROW_COLUMNS).select_from(WHOLE_ROWS).where(OF_RUN, urls.c.url_id.in_(BATCH))
+    rows = {row[0]: url_row(run, row[1:]) for row in select_in_batches(conn, query, chosen, **values)}
+    return [rows[url_id] for url_id in chosen if url_id in rows], total
+
+
+def _sorted_ids(condition: sa.ColumnElement[bool], listing: UrlListing, total: int) -> sa.Select[Any]:
+    """The ids of the URLs of a list in its order. Sorting whole rows, which join five tables, would take ten times as long."""
+    if listing.order not in _ORDER_COLUMNS:
+        if total > FEW_ROWS:  # see `in_url_order`
+            condition &= sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE_OF_RUN)
+        by_key = site_urls.c.url.desc() if listing.descending else site_urls.c.url
+        source: sa.FromClause = _FILTERED_ROWS if listing.text or listing.error else WITH_URL
+        return sa.select(urls.c.url_id).select_from(source).where(condition).order_by(by_key)
+    column = _ORDER_COLUMNS[listing.order]
+    has_visits = listing.error or column.table is visits
+    source = _FILTERED_ROWS if listing.text else urls.outerjoin(visits, OF_VISIT) if has_visits else urls
+    query = sa.select(urls.c.url_id).select_from(source).where(condition)
+    by_column = (column, urls.c.url_id)
+    # The two databases sort NULL differently by default.
+    return query.order_by(column.is_(None), *(each.desc() if listing.descending else each for each in by_column))
 
 
 _parent = site_urls.alias("parent_url")
