@@ -69,7 +69,7 @@ def inspect(
     """Show what was extracted from a page, and what was cut. A URL that was not crawled is fetched now and not kept."""
     overrides: tuple[Overrides, ...] = ()
     if domain_config is not None:
-        from sitelore.cli.domain_config import read_domain_config
+        from sitelore.app.config.domain_rules import read_domain_config
 
         overrides = read_domain_config(domain_config)
     page_of_target = _inspect_file if Path(target).is_file() else _inspect_url
