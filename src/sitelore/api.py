@@ -388,20 +388,12 @@ def html_response(body: bytes, url: Url, content_type: str) -> Response:
     return Response(url=url, status=200, headers=(("content-type", content_type),), body=body)
 
 
-def document_json(reading: Reading) -> bytes:
-    """The JSON of an extracted document. Raises `ExtractionFailed` if there is none."""
-    import zstandard
-
-    if reading.document is None:
-        raise ExtractionFailed(reading.problem or "the page has no document")
-    return zstandard.ZstdDecompressor().decompressobj().decompress(reading.document.data)
-
-
 def extract(html: str | bytes, url: str = UNKNOWN_URL) -> Page:
     """Extract a page in this process."""
     import msgspec
 
     from sitelore.app.settings import operator_redaction
+    from sitelore.extract.packed_document import document_json
     from sitelore.extract.page import read
     from sitelore.intake.seeds import typed_url
     from sitelore.model.document import ReadOptions

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
 from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, parse_rate_limits
-from sitelore.model.settings import BUILT_IN_ALONE, Redaction
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
+from sitelore.model.url import Url
 from sitelore.platform.authentication import Authenticator
 from sitelore.platform_ports import AccountDirectory, Accounts, Channels, RateLimiter
 from sitelore.ports import AuditStore, BlobStorage, Clock, Ledger, RunQueue
@@ -57,6 +58,8 @@ class AppContext:
     """Builds the webhook service on first use."""
     open_media: Callable[[TenantId], MediaService]
     """Gives the media of a tenant."""
+    fetch_document: Callable[[TenantId, Url, CrawlSettings], Awaitable[dict[str, Any]]]
+    """Fetches and extracts one page for a tenant, outside of a run."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
     demo_site: Callable[[], str] | None = None
@@ -90,7 +93,7 @@ def context_of(app: App) -> AppContext:
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
-        app.delete_tenant, app.webhooks.service, app.media_service, app.redaction,
+        app.delete_tenant, app.webhooks.service, app.media_service, app.fetch_document, app.redaction,
     )  # fmt: skip
 
 

@@ -60,10 +60,9 @@ def read_domain_config(path: Path) -> tuple[Overrides, ...]:
     return entries
 
 
-def domain_rules(data: Any, where: Callable[[str], str] = str) -> Overrides:
+def domain_rules(data: Any, where: Callable[[str], str] = lambda _: "") -> Overrides:
     """The rules of one domain. `where` names the place of a key for errors. Raises `BadConfig`."""
-    entry = _Entry(where, data)
-    return entry.overrides()
+    return _Entry(where, data).overrides()
 
 
 def _load(path: Path) -> Any:

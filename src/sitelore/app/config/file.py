@@ -84,8 +84,10 @@ class ConfigFile:
         """The defaults, and the settings of the URL's site, which win; the rules of all sites."""
         site = None if url is None else self.site_of(url)
         rules = tuple(site.rules for site in self.sites if site.rules is not None)
-        values = self.values | (site.values if site else {})
-        return values | ({"overrides": Sourced(rules, self.path.name)} if rules else {})
+        values = {**self.values, **(site.values if site else {})}
+        if rules:
+            values["overrides"] = Sourced(rules, str(self.path))
+        return values
 
     def access_options(self) -> AccessOptions:
         """The access of the file, with the values of its environment variables. Raises `BadConfig`."""
@@ -110,11 +112,11 @@ class ConfigFile:
 
 def find_config(path: Path | None) -> ConfigFile | None:
     """The file at this path, else the one that `SITELORE_CONFIG` names, else the one in the working directory."""
-    if path is None and (name := environment_value("SITELORE_CONFIG")):
-        path = Path(name)
-    if path is None and not (path := Path(FILE_NAME)).is_file():
-        return None
-    return read_config(path)
+    name = environment_value("SITELORE_CONFIG")
+    if path is not None or name:
+        return read_config(path or Path(name))
+    default = Path(FILE_NAME)
+    return read_config(default) if default.is_file() else None
 
 
 def read_config(path: Path) -> ConfigFile:
