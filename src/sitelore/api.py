@@ -12,11 +12,12 @@ import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sitelore.app.config.kinds import Items
 from sitelore.model.errors import CrawlFailed, DataDirBusy, ExtractionFailed, Interrupted, OutOfTime, UsageError
 from sitelore.model.platform.access import Access
 from sitelore.model.response import Response
@@ -40,7 +41,6 @@ _DRAIN_S = 2.0
 """How long requests in flight may continue after the iterator was closed."""
 _READ_AHEAD = 4
 """Pages that are read from the store before the caller asks for them."""
-_PATTERN_LISTS = frozenset({"include", "exclude"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,41 +241,22 @@ def _access(url: str, options: AccessOptions) -> Access:
 
 
 def crawl_settings(url: str, settings: Mapping[str, Any]) -> CrawlSettings:
-    """The settings of a crawl that starts at `url`. Raises TypeError or ValueError, naming the setting that is wrong."""
-    import msgspec
-
+    """The settings of a crawl that starts at `url`. Raises TypeError for an unknown setting, ValueError for a wrong value."""
+    from sitelore.app.config import catalogue
+    from sitelore.app.config.sources import run_settings
     from sitelore.intake.seeds import typed_url
 
-    values = dict(settings)
-    _refuse_unknown(values)
-    if (mode := values.pop("render", None)) is not None:
-        values["rendering"] = {**msgspec.to_builtins(values.get("rendering", {})), "mode": mode}
-    for name in _PATTERN_LISTS & values.keys():
-        values[name] = [values[name]] if isinstance(values[name], str) else values[name]
-    try:
-        built = msgspec.convert(msgspec.to_builtins(values), CrawlSettings)
-    except msgspec.ValidationError as problem:
-        raise ValueError(f"invalid setting: {problem}") from None
-    for name in ("max_pages", "max_depth"):
-        if (limit := getattr(built, name)) is not None and limit < (name == "max_pages"):
-            raise ValueError(f"invalid setting: {name}={limit} is too small")
-    if not built.accept_language.isascii() or not (built.accept_language or " ").isprintable():
-        raise ValueError("invalid setting: accept_language is not a line of ASCII text")
-    seeds, sitemaps = [typed_url(text) for text in (url, *built.seeds)], [typed_url(text) for text in built.sitemaps]
-    origins = dict.fromkeys((*built.open_origins, *(source.origin for source in (*seeds, *sitemaps))))
-    return replace(built, seeds=tuple(map(str, seeds)), sitemaps=tuple(map(str, sitemaps)), open_origins=tuple(origins))
-
-
-def _refuse_unknown(settings: Mapping[str, Any]) -> None:
-    defaults = CrawlSettings()
-    known = {field.name for field in fields(defaults)} | {"render"}
-    for name, value in settings.items():
-        if name not in known:
-            raise TypeError(f"unknown setting {name!r} (known settings: {', '.join(sorted(known))})")
-        group = getattr(defaults, name, None)
-        if is_dataclass(group) and isinstance(value, Mapping):
-            for inner in value.keys() - {field.name for field in fields(group)}:
-                raise TypeError(f"unknown setting {f'{name}.{inner}'!r}")
+    values: dict[str, Any] = {}
+    for key, value in catalogue.flat(settings).items():
+        is_one = key in catalogue.BY_NAME and isinstance(catalogue.BY_NAME[key].kind, Items) and isinstance(value, str)
+        try:
+            values |= catalogue.checked(key, [value] if is_one else value)
+        except catalogue.UnknownSetting as problem:
+            raise TypeError(str(problem)) from None
+        except ValueError as problem:
+            raise ValueError(f"{key}: {problem}") from None
+    seeds = dict.fromkeys((str(typed_url(url)), *values.get("seeds", ())))
+    return run_settings(values | {"seeds": tuple(seeds)})
 
 
 async def _crawl(app: App, run: Run, stop: asyncio.Event, settled: asyncio.Queue[Url | None]) -> Run:
@@ -407,20 +388,12 @@ def html_response(body: bytes, url: Url, content_type: str) -> Response:
     return Response(url=url, status=200, headers=(("content-type", content_type),), body=body)
 
 
-def document_json(reading: Reading) -> bytes:
-    """The JSON of an extracted document. Raises `ExtractionFailed` if there is none."""
-    import zstandard
-
-    if reading.document is None:
-        raise ExtractionFailed(reading.problem or "the page has no document")
-    return zstandard.ZstdDecompressor().decompressobj().decompress(reading.document.data)
-
-
 def extract(html: str | bytes, url: str = UNKNOWN_URL) -> Page:
     """Extract a page in this process."""
     import msgspec
 
     from sitelore.app.settings import operator_redaction
+    from sitelore.extract.packed_document import document_json
     from sitelore.extract.page import read
     from sitelore.intake.seeds import typed_url
     from sitelore.model.document import ReadOptions

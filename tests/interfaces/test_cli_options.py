@@ -2,13 +2,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sitelore.cli.commands.crawl import CrawlOptions, crawl_settings
-from sitelore.cli.domain_config import read_domain_config
+from sitelore.app.config.domain_rules import read_domain_config
+from sitelore.app.config.plans import crawl_plans
+from sitelore.app.config.sources import typed_values
 from sitelore.model.errors import BadConfig, BadUrl, UsageError
-from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, Rendering, RenderMode, SlashForm, parse_duration
+from sitelore.model.settings import (
+    CrawlSettings,
+    Identity,
+    Loader,
+    Overrides,
+    QueryForm,
+    Rendering,
+    RenderMode,
+    SlashForm,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,8 +37,17 @@ def test_an_invalid_duration_is_named_in_the_error(text: str) -> None:
         parse_duration(text, "--ttl")
 
 
+EXAMPLE = "https://example.com"
+
+
+def planned(*urls: str, domain_config: Path | None = None, **options: Any) -> CrawlSettings:
+    """The settings of `sitelore crawl` with these options, as typed."""
+    [plan] = crawl_plans(urls, typed_values(options), domain_config=domain_config)
+    return plan.settings
+
+
 def test_only_origins_of_typed_urls_are_open() -> None:
-    settings = crawl_settings(CrawlOptions(urls=("http://localhost:8000/a",), sitemaps=("http://10.0.0.1/sitemap.xml",)))
+    settings = planned("http://localhost:8000/a", sitemaps=["http://10.0.0.1/sitemap.xml"])
     assert settings.seeds == ("http://localhost:8000/a",)
     assert settings.open_origins == ("http://localhost:8000", "http://10.0.0.1")
     assert settings.allow_private == ()
@@ -34,37 +55,36 @@ def test_only_origins_of_typed_urls_are_open() -> None:
 
 def test_a_crawl_needs_a_seed() -> None:
     with pytest.raises(UsageError, match="needs a URL, a --sitemap or --resume"):
-        crawl_settings(CrawlOptions())
-    assert crawl_settings(CrawlOptions(), resume=True).seeds == ()
+        crawl_plans((), {})
+    [plan] = crawl_plans((), {}, resume=True)
+    assert plan.settings.seeds == ()
 
 
 def test_a_file_path_is_not_a_url() -> None:
     with pytest.raises(BadUrl):
-        crawl_settings(CrawlOptions(urls=("./site/index.html",)))
+        planned("./site/index.html")
 
 
 def test_rendering_options_become_settings_of_the_run() -> None:
-    expected = Rendering(mode=RenderMode.ALWAYS, screenshots=True)
-    assert crawl_settings(CrawlOptions(urls=("https://example.com",), rendering=expected)).rendering == expected
-    assert crawl_settings(CrawlOptions(urls=("https://example.com",))).rendering.mode is RenderMode.AUTO
+    settings = planned(EXAMPLE, render="always", screenshots=True)
+    assert settings.rendering == Rendering(mode=RenderMode.ALWAYS, screenshots=True)
+    assert planned(EXAMPLE).rendering == Rendering()
 
 
 @pytest.mark.parametrize("agent", ["", "a\r\nb: c", "naïve"])
 def test_a_user_agent_cannot_inject_headers(agent: str) -> None:
     with pytest.raises(UsageError, match="--user-agent"):
-        crawl_settings(CrawlOptions(urls=("https://example.com",), user_agent=agent))
+        planned(EXAMPLE, user_agent=agent)
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/99", "x/y", "a b", ""])
 def test_an_invalid_private_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--allow-private"):
-        crawl_settings(CrawlOptions(urls=("https://example.com",), allow_private=(text,)))
+        planned(EXAMPLE, allow_private=[text])
 
 
 def test_private_addresses_are_named_by_host_network_or_any() -> None:
-    settings = crawl_settings(
-        CrawlOptions(urls=("https://example.com",), allow_private=("Wiki:8080", "10.1.2.3/8", "any", "[::1]:80"))
-    )
+    settings = planned(EXAMPLE, allow_private=["Wiki:8080", "10.1.2.3/8", "any", "[::1]:80"])
     assert settings.allow_private == ("wiki:8080", "10.0.0.0/8", "any", "[::1]:80")
 
 
@@ -137,7 +157,7 @@ def test_an_invalid_domain_config_names_the_problem(content: str, sentence: str,
 def test_a_domain_config_can_set_identity_options(tmp_path: Path) -> None:
     path = tmp_path / "site.yaml"
     path.write_text("domain: example.com\nidentity: {forceHttps: true, slash: strip, query: sort}\nrender: never\n")
-    settings = crawl_settings(CrawlOptions(urls=("https://example.com",), domain_config=path))
+    settings = planned(EXAMPLE, domain_config=path)
     assert settings.identity == Identity(force_https=True, slash=SlashForm.STRIP, query=QueryForm.SORT)
     assert [rules.render for rules in settings.overrides] == [RenderMode.NEVER]
 
@@ -148,7 +168,7 @@ def test_a_domain_config_can_declare_api_collections(tmp_path: Path) -> None:
         "domain: example.com\nown: true\nloaders:\n- {url: /api/posts, record: '/api/posts/{id}', text: [body, more.text]}\n"
         "- {url: 'https://api.example.com/g', query: '{ __schema { types { name } } }', text: name, variables: {n: 5}}\n"
     )
-    settings = crawl_settings(CrawlOptions(urls=("https://example.com",), domain_config=path))
+    settings = planned(EXAMPLE, domain_config=path)
     [rules] = settings.overrides
     assert rules.loaders[0] == Loader("https://example.com/api/posts", record="/api/posts/{id}", text=("body", "more.text"))
     assert (rules.loaders[1].variables, rules.own) == ('{"n":5}', True)

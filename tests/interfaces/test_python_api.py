@@ -228,11 +228,14 @@ async def test_a_crawl_without_pages_says_why(tmp_path: Path) -> None:
         await sitelore.Crawler(origin, max_retries=0, **FAST).run()
 
 
-@pytest.mark.parametrize("name", ["max_page", "crawl_delay", "url_"])
-def test_an_unknown_setting_is_named_before_anything_is_fetched(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("max_page", " (did you mean 'max_pages'?)"), ("crawl_delay", ""), ("dleay", " (did you mean 'delay'?)")],
+)
+def test_an_unknown_setting_is_named_before_anything_is_fetched(name: str, hint: str) -> None:
     unknown: dict[str, Any] = {name: 1}
     for start in (sitelore.crawl, sitelore.crawl_sync, sitelore.Crawler):
-        with pytest.raises(TypeError, match=rf"unknown setting '{name}' \(known settings: .*max_pages.*\)"):
+        with pytest.raises(TypeError, match=re.escape(f"unknown setting {name!r}{hint}")):
             start("http://localhost/", **unknown)
 
 
@@ -244,7 +247,7 @@ def test_an_unknown_setting_is_named_before_anything_is_fetched(name: str) -> No
         ({"max_pages": 0}, ValueError, "max_pages"),
         ({"max_depth": -1}, ValueError, "max_depth"),
         ({"scope": "galaxy"}, ValueError, "scope"),
-        ({"render": "sometimes"}, ValueError, "rendering.mode"),
+        ({"render": "sometimes"}, ValueError, "render"),
         ({"include": 5}, ValueError, "include"),
     ],
 )

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.support.crawls import crawl, crawl_settings, documents
 from tests.support.http_server import Answer, Pages, page, prose, serve_site
 
-from sitelore.cli.domain_config import read_domain_config
+from sitelore.app.config.domain_rules import read_domain_config
 
 SECRET = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 QUERY = (

@@ -141,7 +141,7 @@ def read_access_file(name: str) -> Access:
                 by_origin={origin: site.options(folder) for origin, site in file.origins.items()},
                 proxy=[file.proxy] if isinstance(file.proxy, str) else file.proxy,
                 no_proxy=file.no_proxy,
-                ca_file=_beside(folder, file.ca_file),
+                ca_file=beside(folder, file.ca_file),
                 insecure=file.insecure,
             )
         )
@@ -161,8 +161,8 @@ class _SiteEntry(msgspec.Struct, forbid_unknown_fields=True):
     client_cert: str = ""
 
     def options(self, folder: Path) -> SiteOptions:
-        files = {name: _beside(folder, getattr(self, name)) for name in ("cookies", "storage_state")}
-        certificate = ":".join(_beside(folder, part) for part in self.client_cert.split(":")) if self.client_cert else ""
+        files = {name: beside(folder, getattr(self, name)) for name in ("cookies", "storage_state")}
+        certificate = ":".join(beside(folder, part) for part in self.client_cert.split(":")) if self.client_cert else ""
         return SiteOptions(
             headers=self.headers, cookie=self.cookie, auth=self.auth, bearer=self.bearer, client_cert=certificate, **files
         )
@@ -211,8 +211,8 @@ class _State(msgspec.Struct):
     origins: list[_StateOrigin] = []
 
 
-def _beside(folder: Path, name: str) -> str:
-    """A file named in an access file: relative names are relative to that file's folder."""
+def beside(folder: Path, name: str) -> str:
+    """A file named in a configuration file: relative names are relative to that file's folder."""
     return str(folder / Path(name).expanduser()) if name else ""
 
 

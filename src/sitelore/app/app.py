@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sitelore.app.settings import OperatorSettings, operator_settings
 from sitelore.crawl.context import (
@@ -314,6 +314,12 @@ class App:
         return await explain(
             redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger.for_tenant(run.tenant)
         )
+
+    async def fetch_document(self, tenant: TenantId, url: Url, settings: CrawlSettings) -> dict[str, Any]:
+        """Fetch and extract one page outside of a run. Raises `FetchError`."""
+        from sitelore.app.scrape import scrape  # noqa: PLC0415 needed only by servers
+
+        return await scrape(self, tenant, url, settings)
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         async with in_background("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop)):

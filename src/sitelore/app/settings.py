@@ -123,6 +123,18 @@ def operator_settings() -> OperatorSettings:
     )
 
 
+def environment_value(name: str) -> str:
+    """A variable that the user names in a configuration file or that names such a file; empty if it is not set."""
+    return os.environ.get(name, "").strip()
+
+
+def environment_sources() -> list[str]:
+    """The names of the variables that are set and configure the program; their values may be secret."""
+    proxies = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+    names = (name for name, value in os.environ.items() if value.strip())
+    return sorted(name for name in names if name.startswith("SITELORE_") or name.upper() in proxies)
+
+
 def process_environment() -> dict[str, str]:
     """The environment for programs that this process starts."""
     return dict(os.environ)

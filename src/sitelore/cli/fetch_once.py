@@ -12,47 +12,28 @@ from typing import Any
 
 import msgspec
 
+from sitelore.app.scrape import fetch_page, robots_reason
 from sitelore.cli.console import counted, data_console, print_json, run_async, visible
 from sitelore.crawl.extraction_pool import ExtractionPool
 from sitelore.fetch.access import RunAccess
 from sitelore.fetch.polite_client import PoliteClient
-from sitelore.frontier.classify import refused_by_robots
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.scope import ScopeRule
-from sitelore.model.errors import SiteloreError
 from sitelore.model.platform.access import NO_ACCESS, Access
-from sitelore.model.response import FetchFailure, Request, Response, RobotsFile, RobotsVerdict
+from sitelore.model.response import FetchFailure, Request, Response, RobotsFile
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.states import REDIRECT_STATES
 from sitelore.model.url import Url
 from sitelore.ports import Reader
 
-_MAX_REDIRECTS = 10
 _MAX_SITEMAPS = 50
 
 
-class FetchError(SiteloreError):
-    """A page could not be fetched."""
-
-
-async def fetch_page(url: Url, access: Access = NO_ACCESS) -> Response:
+async def fetch_without_storage(url: Url, access: Access = NO_ACCESS) -> Response:
     """Fetch a page and follow its redirects. Raises `FetchError`."""
-    client = _client_without_storage(CrawlSettings(seeds=(str(url),), open_origins=(url.origin,)), access)
+    settings = CrawlSettings(seeds=(str(url),), open_origins=(url.origin,))
+    client = _client_without_storage(settings, access)
     try:
-        for _ in range(_MAX_REDIRECTS):
-            verdict = await client.robots.judge(url)
-            if not verdict.allowed:
-                raise FetchError(f"{url} was not fetched: {_robots_reason(verdict, url)}")
-            response = await client.fetcher.fetch(Request(url))
-            if isinstance(response, FetchFailure):
-                raise FetchError(f"{url}: {response.failure}: {response.detail}")
-            target = Url.parse(response.header("location") or "", url) if response.status in REDIRECT_STATES else None
-            if target is None:
-                if response.status != 200:
-                    raise FetchError(f"{response.url} answered {response.status}")
-                return response
-            url = target
-        raise FetchError(f"{url}: more than {_MAX_REDIRECTS} redirects")
+        return await fetch_page(client, url, settings.max_redirects)
     finally:
         await client.close()
 
@@ -124,7 +105,7 @@ async def _plan(settings: CrawlSettings, access: Access) -> tuple[list[SeedPlan]
         queue = deque(dict.fromkeys(map(Url.trusted, settings.sitemaps)))
         for seed in map(Url.trusted, settings.seeds):
             verdict = await client.robots.judge(seed)
-            seeds.append(SeedPlan(seed, verdict.allowed, _robots_reason(verdict, seed)))
+            seeds.append(SeedPlan(seed, verdict.allowed, robots_reason(verdict, seed)))
             listed = (Url.parse(text, seed) for text in verdict.sitemaps) if settings.discover_sitemaps else ()
             queue.extend(url for url in listed if url is not None and url not in queue)
         return seeds, await _sitemaps(queue, ScopeRule(settings, ()), client, reader)
@@ -139,7 +120,7 @@ async def _sitemaps(queue: deque[Url], scope: ScopeRule, client: PoliteClient, r
     while queue and len(plans) < _MAX_SITEMAPS:
         url = queue.popleft()
         if not (verdict := await client.robots.judge(url)).allowed:
-            plans.append(SitemapPlan(url, problem=_robots_reason(verdict, url)))
+            plans.append(SitemapPlan(url, problem=robots_reason(verdict, url)))
             continue
         response = await client.fetcher.fetch(Request(url, any_content_type=True))
         if isinstance(response, FetchFailure):
@@ -154,11 +135,3 @@ async def _sitemaps(queue: deque[Url], scope: ScopeRule, client: PoliteClient, r
             seen.update(children)
             queue.extend(children)
     return plans
-
-
-def _robots_reason(verdict: RobotsVerdict, url: Url) -> str:
-    if verdict.line:
-        return f"robots.txt line {verdict.line}: {verdict.rule}"
-    if verdict.state == "unreachable":
-        return refused_by_robots(verdict, url.authority).detail
-    return {"unavailable": "no robots.txt", "ignored": "robots.txt is ignored"}.get(verdict.state, "no robots.txt rule matches")

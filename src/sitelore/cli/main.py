@@ -27,6 +27,8 @@ class _Command(NamedTuple):
 
 COMMANDS = {
     "crawl": _Command("crawl", "Crawl a site into Markdown files and a database."),
+    "init": _Command("config", "Write a commented sitelore.toml."),
+    "config": _Command("config", "Show the settings in force, and where each comes from."),
     "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
     "search": _Command("search", "Search the crawled pages."),
     "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),

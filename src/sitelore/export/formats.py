@@ -79,6 +79,12 @@ async def _write_llms_txt(source: ExportSource, sink: BinaryIO) -> int:
     return await write_llms_txt(source.rows, source.blobs, source.run.site_name, sink)
 
 
+async def _write_llms_full(source: ExportSource, sink: BinaryIO) -> int:
+    from sitelore.export.llms_txt import write_llms_full
+
+    return await write_llms_full(source.rows, source.blobs, source.run.site_name, sink, await source.repeats())
+
+
 async def _write_actions(source: ExportSource, sink: BinaryIO) -> int:
     from sitelore.export.action_manifest import build_manifest, encode_manifest
 
@@ -115,6 +121,7 @@ FORMATS = {
     "jsonl": ExportFormat(_write_jsonl, "pages.jsonl", label="JSON Lines"),
     "warc": ExportFormat(_write_warc, "crawl.warc.gz", label="WARC"),
     "llms-txt": ExportFormat(_write_llms_txt, "llms.txt", label="llms.txt"),
+    "llms-full-txt": ExportFormat(_write_llms_full, "llms-full.txt", label="llms-full.txt"),
     "actions": ExportFormat(_write_actions, "actions.json", "action"),
     "tools": ExportFormat(_write_tools, "tools.json", "action"),
 }

@@ -11,7 +11,7 @@ from sitelore.model.platform.rate_limits import BucketState, RateLimit, RateLimi
 
 _MAX_BUCKETS = 20_000
 _STARTS_CRAWL = re.compile(
-    r"/crawl|/demo|/crawl-runs(/[^/]+/resume)?|/hooks/[^/]+|/sites/[^/]+/pipelines/[^/]+|.*/webcrawl/(start|changed)"
+    r"/crawl|/scrape|/demo|/crawl-runs(/[^/]+/resume)?|/hooks/[^/]+|/sites/[^/]+/pipelines/[^/]+|.*/webcrawl/(start|changed)"
 )
 _EXPORTS = re.compile(r".*/(export|graph)")
 

@@ -36,6 +36,7 @@ from sitelore.serve.routes.platform import (
     webcrawl,
     webhooks,
 )
+from sitelore.serve.run_requests import unknown_setting
 from sitelore.serve.run_service import RunServices
 
 _BY_STATUS = {
@@ -141,9 +142,12 @@ async def _validation_problem(request: Request, problem: Exception) -> Response:
 
 
 def _field(error: dict[str, Any]) -> FieldProblem:
-    """The field and the message; never the value, which is untrusted."""
+    """The field and the message. A value is repeated only where the check of a setting does, shortened and on one line."""
     where = ".".join(str(part) for part in error["loc"])
-    return FieldProblem(_plain(where), _plain(str(error["msg"])))
+    message = str(error["msg"])
+    if error["type"] == "extra_forbidden" and error["loc"][:2] == ("body", "settings"):
+        message = unknown_setting(error["loc"][2:])
+    return FieldProblem(_plain(where), _plain(message))
 
 
 def _plain(text: str) -> str:

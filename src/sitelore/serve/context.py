@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
 from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, RequestClass, parse_rate_limits
-from sitelore.model.settings import BUILT_IN_ALONE, Redaction
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
+from sitelore.model.url import Url
 from sitelore.platform.authentication import CACHE_S, Authenticator
 from sitelore.platform_ports import AccountDirectory, Accounts, Channels, Operations, RateLimiter, SessionStore
 from sitelore.ports import AuditStore, BlobStorage, Clock, Ledger, RunQueue
@@ -64,6 +65,8 @@ class AppContext:
     """Builds the service for draft pull requests on first use."""
     open_media: Callable[[TenantId], MediaService]
     """Gives the media of a tenant."""
+    fetch_document: Callable[[TenantId, Url, CrawlSettings], Awaitable[dict[str, Any]]]
+    """Fetches and extracts one page for a tenant, outside of a run."""
     operations: Operations
     """What the operator sees over all tenants."""
     session_store: SessionStore
@@ -103,7 +106,7 @@ def context_of(app: App) -> AppContext:
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
-        app.delete_tenant, app.webhooks.service, app.fix_service, app.media_service, app.accounts.operations,
+        app.delete_tenant, app.webhooks.service, app.fix_service, app.media_service, app.fetch_document, app.accounts.operations,
         app.accounts.sessions, None if app.is_shared else app.gate.closed_hosts, app.redaction,
     )  # fmt: skip
 

@@ -68,7 +68,7 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
     schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.SiteChanges, schemas.HeldPages,
-    schemas.UrlFacetsView, schemas.PageView,
+    schemas.UrlFacetsView, schemas.PageView, schemas.PageContent,
     schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem, *channel_schemas.ANSWERS,
     *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS,
     *operation_views.ANSWERS, *fix_views.ANSWERS,

@@ -63,6 +63,7 @@ ADDRESS_REFUSED = ProblemType("address-refused", 422, "The address may not be cr
 KEY_REUSED = ProblemType("key-reused", 422, "The idempotency key was used for another request")
 RATE_LIMITED = ProblemType("rate-limited", 429, "Too many requests")
 INTERNAL = ProblemType("internal", 500, "Internal error")
+FETCH_FAILED = ProblemType("fetch-failed", 502, "The page could not be fetched")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
@@ -70,7 +71,7 @@ KINDS = (
     SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
     WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
     TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
-    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED, REPOSITORY_NOT_FOUND, FIX_NOT_FOUND,
+    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED, REPOSITORY_NOT_FOUND, FIX_NOT_FOUND, FETCH_FAILED,
 )  # fmt: skip
 
 

@@ -7,11 +7,13 @@ import re
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
 
 from sitelore import metrics
+from sitelore.app.scrape import FetchError, PageRefused
 from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
@@ -20,11 +22,22 @@ from sitelore.model.frontier import HostProgress, IdempotencyKey, IdempotentRun,
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, new_uuid
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.platform.audit import entry_of
+from sitelore.model.search import Presence
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
+from sitelore.model.url import Url
 from sitelore.serve.auth import caller_of
 from sitelore.serve.context import ApiSettings, AppContext
-from sitelore.serve.problems import ALREADY_ENDED, INVALID, KEY_REUSED, RUN_NOT_FOUND, ApiProblem
+from sitelore.serve.problems import (
+    ADDRESS_REFUSED,
+    ALREADY_ENDED,
+    FETCH_FAILED,
+    INVALID,
+    KEY_REUSED,
+    RUN_NOT_FOUND,
+    UNAVAILABLE,
+    ApiProblem,
+)
 from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, page_of, run_view, summary_view, url_view
 from sitelore.serve.single_flight import SingleFlightCache
 
@@ -38,6 +51,9 @@ encode = msgspec.json.Encoder().encode
 
 
 _MAX_SERVICES = 256
+_MAX_SCRAPES = 16
+_MAX_SCRAPED = 32
+"""Copies of pages that are kept for each tenant."""
 
 
 @dataclass(slots=True)
@@ -48,6 +64,8 @@ class ServerState:
     """Set when the server is stopping."""
     followers: int = 0
     """Clients that follow a run."""
+    scrapes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MAX_SCRAPES))
+    """Pages that are fetched at once for `POST /scrape`."""
 
 
 @dataclass(slots=True)
@@ -57,6 +75,8 @@ class RunService:
     context: AppContext
     settings: ApiSettings
     state: ServerState
+    _scraped: dict[CrawlSettings, dict[str, Any]] = field(default_factory=dict)
+    """The last pages that were fetched for `POST /scrape`."""
     _cache: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_CACHE_S))
 
     async def check_ledger(self) -> None:
@@ -98,6 +118,40 @@ class RunService:
         if created.is_new:
             await self.record(caller, "run.created", f"run:{created.run.id}")
         return created
+
+    async def scrape(self, settings: CrawlSettings, ttl_s: float | None, caller: Caller) -> tuple[dict[str, Any], bool]:
+        """The document of a page, and whether it is a copy that is not older than `ttl_s`.
+
+        A copy is one that this server fetched with equal settings; for one without settings of its own, it may also be the
+        stored page of a crawl.
+        """
+        try:
+            refuse_secrets(settings, redactor_of(self.context.redaction))
+        except UsageError as problem:
+            raise ApiProblem(INVALID, str(problem)) from problem
+        url, now, max_age_s = Url.trusted(settings.seeds[0]), self.context.clock(), ttl_s or 0.0
+        copy = self._scraped.get(settings)
+        if copy is None and settings == CrawlSettings(seeds=settings.seeds, max_pages=1, allow_private=settings.allow_private):
+            copy = await self.context.search_service.page(url)
+            copy = copy if copy and copy["presence"] == Presence.PRESENT else None
+        if copy is not None and now - copy["fetched_at"] < max_age_s:
+            return copy, True
+        if self.state.scrapes.locked():
+            raise ApiProblem(
+                UNAVAILABLE, f"{_MAX_SCRAPES} pages are being fetched; try again later", headers={"Retry-After": "5"}
+            )
+        try:
+            async with self.state.scrapes:
+                document = await self.context.fetch_document(self.context.tenant, url, settings)
+        except PageRefused as problem:
+            raise ApiProblem(ADDRESS_REFUSED, str(problem)) from None
+        except FetchError as problem:
+            raise ApiProblem(FETCH_FAILED, str(problem)) from None
+        await self.record(caller, "page.scraped", url.authority)
+        self._scraped[settings] = document
+        while len(self._scraped) > _MAX_SCRAPED:
+            del self._scraped[next(iter(self._scraped))]
+        return document, False
 
     async def cancel(self, name: str, caller: Caller) -> Run:
         """Cancel a run. Idempotent."""

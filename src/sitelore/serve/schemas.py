@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -220,6 +221,33 @@ class PageView(msgspec.Struct, frozen=True):
     rendering: dict[str, Any]
     screenshot: str | None
     meta: dict[str, Any]
+
+
+class PageContent(msgspec.Struct, frozen=True):
+    """The content of a page, with its metadata. `cached`: it was not fetched for this request."""
+
+    url: str
+    final_url: str
+    title: str
+    h1: str
+    description: str
+    lang: str
+    author: str
+    published: str
+    modified: str
+    site_name: str
+    image: str
+    canonical_url: str | None
+    markdown: str
+    text: str
+    word_count: int
+    content_hash: str
+    strategy: str
+    headings: list[Any]
+    links: list[Any]
+    structured: Any
+    fetched_at: str | None
+    cached: bool
 
 
 class LinkView(msgspec.Struct, frozen=True):
@@ -614,6 +642,14 @@ def explanation_view(explanation: Explanation) -> ExplanationView:
     """An explanation as the API shows it."""
     gates = [GateView(gate.gate, gate.passed, gate.rule, gate.detail) for gate in explanation.gates]
     return ExplanationView(str(explanation.url), url_view(explanation.row) if explanation.row else None, gates)
+
+
+def content_view(document: Mapping[str, Any], *, is_cached: bool) -> PageContent:
+    """A document as the API shows it."""
+    own = {name: document.get(name) for name in PageContent.__struct_fields__}
+    own["final_url"] = document.get("final_url") or document["url"]
+    own["fetched_at"] = moment(document["fetched_at"])
+    return PageContent(**own | {"cached": is_cached})  # type: ignore[arg-type]  # the fields of a document
 
 
 def link_view(link: LinkBetweenPages) -> LinkView:

@@ -6,7 +6,7 @@ import json
 import pytest
 from tests.unit.export.stored_run import StoredRun
 
-from sitelore.export.llms_txt import write_llms_txt
+from sitelore.export.llms_txt import write_llms_full, write_llms_txt
 from sitelore.export.pages import crawl_status, write_jsonl
 from sitelore.model.settings import LinkStyle
 from sitelore.model.states import SkipReason, UrlState
@@ -121,6 +121,45 @@ async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(stored: St
         "# Example\n\n> All about examples.\n"
         "\n## Pages\n\n- [Example](http://example.com/): All about examples.\n- [Old](http://example.com/docs-old/x)\n"
         "\n## Docs\n\n- [A \\[draft\\]](http://example.com/docs/a): First\n- [B](http://example.com/docs/b%281%29)\n"
+    )
+
+
+async def test_llms_txt_names_sections_by_their_folder_and_leaves_the_site_out_of_titles(stored: StoredRun) -> None:
+    toc = "\n".join(f"- [Chapter {n}](http://x.org/manual/guide/{n})" for n in range(20))
+    stored.page("http://x.org/manual/", title="Mill Manual", text="Welcome. The mill grinds corn by wind and by water.")
+    stored.page("http://x.org/manual/guide/", title="The Guide | Mill Manual", markdown=toc, text="toc", word_count=45)
+    for number in range(3):
+        stored.page(f"http://x.org/manual/guide/{number}", title=f"Part {number} - sails | Mill Manual")
+    stored.page("http://x.org/manual/api-notes/a", title="A | Mill Manual")
+    stored.page(
+        "http://x.org/manual/api-notes/b", title="B | Mill Manual", text="- Each sail turns at its own speed here. More."
+    )
+    stored.page("http://x.org/manual/tag/corn", title="Corn | Mill Manual")
+    stored.page("http://x.org/manual/guide/list?page=2", title="Page 2 | Mill Manual")
+    stored.page("http://x.org/manual/genindex.html", title="Index | Mill Manual")
+    sink = io.BytesIO()
+    assert await write_llms_txt(stored.rows, stored, "x.org", sink) == 6
+    assert sink.getvalue().decode() == (
+        "# Mill Manual\n\n> 6 pages of x.org.\n"
+        "\n## Pages\n\n- [Mill Manual](http://x.org/manual/)\n"
+        "\n## Api notes\n\n- [A](http://x.org/manual/api-notes/a)\n"
+        "- [B](http://x.org/manual/api-notes/b): Each sail turns at its own speed here.\n"
+        "\n## The Guide\n\n"
+        + "".join(f"- [Part {number} - sails](http://x.org/manual/guide/{number})\n" for number in range(3))
+    )
+
+
+async def test_llms_full_txt_has_the_pages_in_the_order_of_the_list(stored: StoredRun) -> None:
+    stored.page("http://x.org/b/2", title="Two", markdown="# Two\n\nSecond.")
+    stored.page("http://x.org/b/1", title="One", markdown="# One\n\nFirst.")
+    stored.page("http://x.org/", title="Home", markdown="Welcome.", description="All of it")
+    sink = io.BytesIO()
+    assert await write_llms_full(stored.rows, stored, "x.org", sink) == 3
+    assert sink.getvalue().decode() == (
+        "# Home\n\n> All of it\n"
+        "\n---\n\n# Home\n\nSource: http://x.org/\n\nWelcome.\n"
+        "\n---\n\n# One\n\nSource: http://x.org/b/1\n\nFirst.\n"
+        "\n---\n\n# Two\n\nSource: http://x.org/b/2\n\nSecond.\n"
     )
 
 

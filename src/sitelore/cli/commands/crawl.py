@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sitelore.app.config.sources import set_values, typed_values
 from sitelore.app.wiring import build_app
 from sitelore.cli.console import (
     DATA,
@@ -26,33 +26,16 @@ from sitelore.cli.console import (
     print_json,
     run_async,
 )
+from sitelore.cli.setting_options import ACCESS, EXTRACTION, FILES, POLITENESS, WHAT, setting
 from sitelore.export.formats import FORMATS, MARKDOWN
-from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
+from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime
 from sitelore.model.platform.access import NO_ACCESS, Access
-from sitelore.model.settings import (
-    USER_AGENT,
-    CrawlSettings,
-    Identity,
-    LinkStyle,
-    MediaPolicy,
-    MediaType,
-    Overrides,
-    Pace,
-    PersonalPolicy,
-    Pipeline,
-    Prefetch,
-    ReadMode,
-    Rendering,
-    RenderMode,
-    Scope,
-    parse_duration,
-)
+from sitelore.model.settings import CrawlSettings, LinkStyle, PersonalPolicy, Pipeline
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from sitelore.app.access import AccessOptions
     from sitelore.app.app import App
     from sitelore.cli.summary import Summary
     from sitelore.crawl.context import Progress
@@ -60,15 +43,10 @@ if TYPE_CHECKING:
     from sitelore.export.incremental import IncrementalExport
     from sitelore.model.frontier import Run
 
-_HOST = re.compile(r"\[?[A-Za-z0-9._:-]+\]?(?::\d{1,5})?")
 _INTERRUPTED_EXPORT_S = 10.0
 """How long an interrupted crawl may export its pages: supervisors commonly kill a process 30 s after they signalled it, and
 finishing the requests in flight takes up to 20 s of them."""
 
-
-# Headings of the options in `sitelore crawl --help`.
-_WHAT, _EXTRACTION, _POLITENESS, _ACCESS = "What to crawl", "What to extract", "Politeness and speed", "Access to the site"
-_FILES = "Output"
 
 DATABASE = "db"
 _OUTPUTS = [DATABASE, MARKDOWN, *FORMATS]
@@ -79,48 +57,31 @@ Outputs = Annotated[
         parser=one_of(_OUTPUTS),
         metavar="|".join(_OUTPUTS),
         help="Files to write besides the database; db writes none. Repeatable.  [default: md]",
-        rich_help_panel=_FILES,
+        rich_help_panel=FILES,
     ),
 ]
 AccessFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="TOML or JSON file with credentials by origin; mode 600.", rich_help_panel=_ACCESS),
+    typer.Option(metavar="FILE", help="TOML or JSON file with credentials by origin; mode 600.", rich_help_panel=ACCESS),
+]
+ConfigPath = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="File with settings and sites.  [default: sitelore.toml, if it exists]", rich_help_panel=WHAT
+    ),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any other setting: limits.body_bytes=10MB, max_retries=5 (`sitelore config` lists them). Repeatable.",
+        rich_help_panel=WHAT,
+    ),
 ]
 OutputFolder = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Directory for files.  [default: DATA/pages]", rich_help_panel=_FILES)
+    Path | None, typer.Option(metavar="DIR", help="Directory for files.  [default: DATA/pages]", rich_help_panel=FILES)
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class CrawlOptions:
-    """Options of `crawl` that decide what is crawled, as typed."""
-
-    urls: tuple[str, ...] = ()
-    sitemaps: tuple[str, ...] = ()
-    domain_config: Path | None = None
-    max_pages: int | None = None
-    max_depth: int | None = None
-    scope: Scope = Scope.HOST
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    read: ReadMode = ReadMode.FULL
-    rendering: Rendering = field(default_factory=Rendering)
-    documents: bool = True
-    audit_facts: bool = False
-    media: bool = False
-    max_video_mb: int = 50
-    audit: bool = False
-    personal: PersonalPolicy = PersonalPolicy.CHUNKS
-    personal_ids: tuple[str, ...] = ()
-    delay_s: float | None = None
-    concurrency: int = 8
-    prefetch: Prefetch = Prefetch.ON
-    user_agent: str | None = None
-    accept_language: str | None = None
-    ttl: str | None = None
-    force: bool = False
-    time_limit: str | None = None
-    allow_private: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,203 +101,110 @@ class OutputOptions:
 
 def crawl(
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", help="Seed URLs.", show_default=False)] = None,
-    sitemap: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="URL",
-            help="Crawl the URLs of this sitemap; without a URL argument, only those. Repeatable.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
+    sitemap: Annotated[list[str] | None, setting("sitemaps", WHAT, "URL")] = None,
+    config: ConfigPath = None,
+    due: Annotated[
+        bool, typer.Option("--due", help="Crawl the sites of the file whose schedule is due.", rich_help_panel=WHAT)
+    ] = False,
     domain_config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON or YAML file with rules per domain.", rich_help_panel=_WHAT)
+        Path | None, typer.Option(metavar="FILE", help="JSON or YAML file with rules per domain.", rich_help_panel=WHAT)
     ] = None,
+    set_: Assignments = None,
     output: Outputs = None,
     out: OutputFolder = None,
     links: Links = LinkStyle.ABSOLUTE,
-    max_pages: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Stop after N pages; aliases and errors do not count.", rich_help_panel=_WHAT),
-    ] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Follow links up to N steps from a seed.", rich_help_panel=_WHAT)
-    ] = None,
-    scope: Annotated[
-        Scope,
-        typer.Option(
-            help="URLs to follow: same host (with or without www), same origin, same domain with all subdomains, "
-            "or prefix (below the path of a seed).",
-            rich_help_panel=_WHAT,
-        ),
-    ] = Scope.HOST,
-    include: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Follow only matching URLs. Repeatable.", rich_help_panel=_WHAT)
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Skip matching URLs. Repeatable.", rich_help_panel=_WHAT)
-    ] = None,
-    read: Annotated[
-        ReadMode,
-        typer.Option(
-            help="What to extract: full, or content (no structured data, forms or media; "
-            "`sitelore reprocess --read full` adds them later).",
-            rich_help_panel=_EXTRACTION,
-        ),
-    ] = ReadMode.FULL,
-    render: Annotated[
-        RenderMode,
-        typer.Option(
-            help="Render pages in a browser: auto (only pages that are empty without scripts), never, or always.",
-            rich_help_panel=_EXTRACTION,
-        ),
-    ] = RenderMode.AUTO,
-    expand_frames: Annotated[
-        bool, typer.Option("--expand-frames", help="In a browser: include the content of frames.", rich_help_panel=_EXTRACTION)
-    ] = False,
-    screenshots: Annotated[
-        bool, typer.Option("--screenshots", help="In a browser: keep a screenshot of every page.", rich_help_panel=_EXTRACTION)
-    ] = False,
-    documents: Annotated[
-        bool, typer.Option("--documents/--no-documents", help="Extract PDF and office files.", rich_help_panel=_EXTRACTION)
-    ] = True,
-    audit_facts: Annotated[
-        bool,
-        typer.Option("--audit-facts", help="Store facts about the markup of pages for audits.", rich_help_panel=_EXTRACTION),
-    ] = False,
+    max_pages: Annotated[str | None, setting("max_pages", WHAT, "N")] = None,
+    max_depth: Annotated[str | None, setting("max_depth", WHAT, "N")] = None,
+    scope: Annotated[str | None, setting("scope", WHAT)] = None,
+    include: Annotated[list[str] | None, setting("include", WHAT, "GLOB")] = None,
+    exclude: Annotated[list[str] | None, setting("exclude", WHAT, "GLOB")] = None,
+    read: Annotated[str | None, setting("read", EXTRACTION)] = None,
+    render: Annotated[str | None, setting("render", EXTRACTION)] = None,
+    expand_frames: Annotated[bool | None, setting("expand_frames", EXTRACTION)] = None,
+    screenshots: Annotated[bool | None, setting("screenshots", EXTRACTION)] = None,
+    documents: Annotated[bool | None, setting("documents", EXTRACTION)] = None,
+    audit_facts: Annotated[bool | None, setting("audit_facts", EXTRACTION)] = None,
     media: Annotated[
-        bool, typer.Option("--media", help="Download the images, videos and documents of pages, from any host.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--media", help="Download the images, videos and documents of pages, from any host.", rich_help_panel=EXTRACTION
+        ),
+    ] = None,
     max_video_mb: Annotated[
-        int, typer.Option(min=0, max=2000, metavar="N", help="With --media: skip videos larger than N MB.")
-    ] = 50,
-    audit: Annotated[bool, typer.Option("--audit", help="Audit the site when it is crawled.")] = False,
-    personal: Annotated[
-        PersonalPolicy,
-        typer.Option(
-            help="Mask e-mail addresses, phone numbers, card numbers and IBANs: off, chunks (in search results and "
-            "logs), or everywhere. Contact pages keep theirs.",
-            rich_help_panel=_EXTRACTION,
-        ),
-    ] = PersonalPolicy.CHUNKS,
-    personal_id: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND",
-            help="National id to mask as well: us-ssn, de-tax-id, fr-nir, … Repeatable.",
-            rich_help_panel=_EXTRACTION,
-        ),
-    ] = None,
-    delay: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=3600,
-            metavar="S",
-            help="Seconds between requests to a host.  [default: adapts to the host]",
-            rich_help_panel=_POLITENESS,
-        ),
-    ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.", rich_help_panel=_POLITENESS)
-    ] = 8,
-    prefetch: Annotated[
-        Prefetch,
-        typer.Option(
-            help="Fetch pages ahead while slow ones are awaited: on, certain (with --max-pages: never a page too many), "
-            "or off.",
-            rich_help_panel=_POLITENESS,
-        ),
-    ] = Prefetch.ON,
-    user_agent: Annotated[
         str | None,
         typer.Option(
-            metavar="UA", help="User-Agent header. robots.txt is still matched for Sitelore.", rich_help_panel=_POLITENESS
+            metavar="N", help="With --media: skip videos larger than N MB.  [default: 50]", rich_help_panel=EXTRACTION
         ),
     ] = None,
-    accept_language: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LANGUAGES", help="Accept-Language header, sent to every host: 'de, en;q=0.5'.", rich_help_panel=_ACCESS
-        ),
-    ] = None,
+    audit: Annotated[bool | None, setting("audit", EXTRACTION)] = None,
+    personal: Annotated[str | None, setting("personal", EXTRACTION)] = None,
+    personal_id: Annotated[list[str] | None, setting("personal_ids", EXTRACTION, "KIND")] = None,
+    delay: Annotated[str | None, setting("delay", POLITENESS, "S")] = None,
+    concurrency: Annotated[str | None, setting("concurrency", POLITENESS, "N")] = None,
+    prefetch: Annotated[str | None, setting("prefetch", POLITENESS)] = None,
+    user_agent: Annotated[str | None, setting("user_agent", POLITENESS, "UA")] = None,
+    accept_language: Annotated[str | None, setting("accept_language", ACCESS, "LANGUAGES")] = None,
     header: Annotated[
         list[str] | None,
         typer.Option(
             metavar="'NAME: VALUE'",
             help="Header for the site (the origins of the seed URLs). Repeatable.",
-            rich_help_panel=_ACCESS,
+            rich_help_panel=ACCESS,
         ),
     ] = None,
     cookie: Annotated[
-        str | None, typer.Option(metavar="'A=B; C=D'", help="Cookies for the site.", rich_help_panel=_ACCESS)
+        str | None, typer.Option(metavar="'A=B; C=D'", help="Cookies for the site.", rich_help_panel=ACCESS)
     ] = None,
     cookies: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Cookies for the site, in Netscape format.", rich_help_panel=_ACCESS)
+        Path | None, typer.Option(metavar="FILE", help="Cookies for the site, in Netscape format.", rich_help_panel=ACCESS)
     ] = None,
     storage_state: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Cookies and local storage for the site, as Playwright saves them.", rich_help_panel=_ACCESS
+            metavar="FILE", help="Cookies and local storage for the site, as Playwright saves them.", rich_help_panel=ACCESS
         ),
     ] = None,
     auth: Annotated[
-        str | None, typer.Option(metavar="USER:PASSWORD", help="Basic auth for the site.", rich_help_panel=_ACCESS)
+        str | None, typer.Option(metavar="USER:PASSWORD", help="Basic auth for the site.", rich_help_panel=ACCESS)
     ] = None,
     bearer: Annotated[
-        str | None, typer.Option(metavar="TOKEN", help="Bearer token for the site.", rich_help_panel=_ACCESS)
+        str | None, typer.Option(metavar="TOKEN", help="Bearer token for the site.", rich_help_panel=ACCESS)
     ] = None,
     client_cert: Annotated[
         str | None,
-        typer.Option(metavar="FILE[:KEYFILE]", help="Client certificate for the site, in PEM format.", rich_help_panel=_ACCESS),
+        typer.Option(metavar="FILE[:KEYFILE]", help="Client certificate for the site, in PEM format.", rich_help_panel=ACCESS),
     ] = None,
     ca_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Certificates (PEM) to trust besides those of the system.", rich_help_panel=_ACCESS),
+        typer.Option(metavar="FILE", help="Certificates (PEM) to trust besides those of the system.", rich_help_panel=ACCESS),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Do not verify certificates. Dangerous.", rich_help_panel=_ACCESS)
+        bool, typer.Option("--insecure", help="Do not verify certificates. Dangerous.", rich_help_panel=ACCESS)
     ] = False,
     proxy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="URL",
             help="Proxy: [http|https|socks5|socks5h]://[USER:PASSWORD@]HOST:PORT. Several are used in rotation. Repeatable.",
-            rich_help_panel=_ACCESS,
+            rich_help_panel=ACCESS,
         ),
     ] = None,
     access: AccessFile = None,
-    ttl: Annotated[
-        str | None,
-        typer.Option(metavar="AGE", help="Skip pages fetched less than this ago: 30m, 24h, 7d.", rich_help_panel=_WHAT),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fetch every page again, even if it is unchanged.", rich_help_panel=_WHAT)
-    ] = False,
-    time_limit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Stop after this time (90s, 30m, 2h) with exit code 15; resumable.", rich_help_panel=_WHAT
-        ),
-    ] = None,
-    allow_private: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HOST|CIDR|any",
-            help="Private addresses that links and redirects may reach. Seed URLs are always allowed. Repeatable.",
-            rich_help_panel=_POLITENESS,
-        ),
-    ] = None,
+    ttl: Annotated[str | None, setting("ttl", WHAT, "AGE")] = None,
+    force: Annotated[bool | None, setting("force", WHAT)] = None,
+    time_limit: Annotated[str | None, setting("time_limit", WHAT, "TIME")] = None,
+    allow_private: Annotated[list[str] | None, setting("allow_private", POLITENESS, "HOST|CIDR|any")] = None,
     index: Annotated[
         bool,
-        typer.Option("--index/--no-index", help="Index pages for search while they are crawled.", rich_help_panel=_FILES),
+        typer.Option("--index/--no-index", help="Index pages for search while they are crawled.", rich_help_panel=FILES),
     ] = True,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.", rich_help_panel=_WHAT)
+        bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.", rich_help_panel=WHAT)
     ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Show what would be crawled; fetches only robots.txt and sitemaps.", rich_help_panel=_WHAT
+            "--dry-run", help="Show what would be crawled; fetches only robots.txt and sitemaps.", rich_help_panel=WHAT
         ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Log to stderr; show extraction strategies and failures.")] = False,
@@ -354,38 +222,40 @@ def crawl(
     A GLOB is the beginning of a path (/docs/), or a pattern in which * matches any characters (/blog/*/2026, *.pdf). With
     :// in it, it is compared with the whole URL. --exclude wins over --include.
     """  # noqa: D301 click keeps the line breaks of a paragraph that begins with a backspace
-    if debug:
-        log_everything(personal)
-    options = CrawlOptions(
-        urls=tuple(urls or ()),
-        sitemaps=tuple(sitemap or ()),
-        domain_config=domain_config,
-        max_pages=max_pages,
-        max_depth=max_depth,
-        scope=scope,
-        include=tuple(include or ()),
-        exclude=tuple(exclude or ()),
-        read=read,
-        rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
-        documents=documents,
-        audit_facts=audit_facts,
-        media=media,
-        max_video_mb=max_video_mb,
-        audit=audit,
-        personal=personal,
-        personal_ids=tuple(personal_id or ()),
-        delay_s=delay,
-        concurrency=concurrency,
-        prefetch=prefetch,
-        user_agent=user_agent,
-        accept_language=accept_language,
-        ttl=ttl,
-        force=force,
-        time_limit=time_limit,
-        allow_private=tuple(allow_private or ()),
+    typed = typed_values(
+        {
+            "sitemaps": sitemap,
+            "max_pages": max_pages,
+            "max_depth": max_depth,
+            "scope": scope,
+            "include": include,
+            "exclude": exclude,
+            "read": read,
+            "render": render,
+            "expand_frames": expand_frames,
+            "screenshots": screenshots,
+            "documents": documents,
+            "audit_facts": audit_facts,
+            "media": media,
+            "max_video_mb": max_video_mb,
+            "audit": audit,
+            "personal": personal,
+            "personal_ids": personal_id,
+            "delay": delay,
+            "concurrency": concurrency,
+            "prefetch": prefetch,
+            "user_agent": user_agent,
+            "accept_language": accept_language,
+            "ttl": ttl,
+            "force": force,
+            "time_limit": time_limit,
+            "allow_private": allow_private,
+        }
     )
-    settings = crawl_settings(options, resume=resume)
+    typed = {**typed, **set_values(set_ or ())}
     from sitelore.app.access import AccessOptions, SiteOptions
+    from sitelore.app.config.file import find_config
+    from sitelore.app.config.plans import crawl_plans, plan_access
 
     site = SiteOptions(
         headers=header or (),
@@ -396,16 +266,28 @@ def crawl(
         bearer=bearer or "",
         client_cert=client_cert or "",
     )
-    typed = AccessOptions(site, proxy=proxy or (), ca_file=str(ca_file or ""), insecure=insecure)
-    run_access = _access(typed, access, (*options.urls, *options.sitemaps))
-    if dry_run:
-        from sitelore.app.settings import operator_access
-        from sitelore.cli.fetch_once import show_plan
-
-        return show_plan(settings, operator_access().with_other(run_access), as_json=as_json)
+    access_options = AccessOptions(site, proxy=proxy or (), ca_file=str(ca_file or ""), insecure=insecure)
+    starts = run_async(_last_starts(data)) if due else None
+    plans = crawl_plans(urls or (), typed, find_config(config), domain_config, starts=starts, resume=resume)
+    if not plans:
+        note("no site is due")
+    if debug:
+        log_everything(plans[0].settings.personal if plans else PersonalPolicy.CHUNKS)
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
     output_options = OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json, index)
-    return run_crawl(settings, output_options, run_access)
+    code = 0
+    for plan in plans:
+        run_access = plan_access(access_options, access, plan)
+        if dry_run:
+            from sitelore.app.settings import operator_access
+            from sitelore.cli.fetch_once import show_plan
+
+            code = max(code, show_plan(plan.settings, operator_access().with_other(run_access), as_json=as_json))
+        else:
+            code = max(code, run_crawl(plan.settings, output_options, run_access))
+        if code == Interrupted.exit_code:
+            break
+    return code
 
 
 def pipeline(
@@ -423,6 +305,7 @@ def pipeline(
 ) -> int:
     """Re-crawl a known site, fully or incrementally. The settings are those of its last run."""
     from sitelore.app.access import AccessOptions
+    from sitelore.app.config.plans import typed_access
 
     async def create_run(app: App) -> Run:
         from sitelore.crawl.runs import start_pipeline
@@ -431,107 +314,19 @@ def pipeline(
 
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
     options = OutputOptions(data, out or data / "pages", outputs, links, as_json=as_json)
-    return _run(create_run, options, _access(AccessOptions(), access, urls or ()))
+    return _run(create_run, options, typed_access(AccessOptions(), access, urls or ()))
 
 
-def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSettings:
-    """The settings of a new run. With `resume`, the URLs only say which site's run to continue."""
-    from sitelore.intake.seeds import typed_url
-    from sitelore.model.url import Url
-
-    if not options.urls and not options.sitemaps and not resume:
-        raise UsageError("a crawl needs a URL, a --sitemap or --resume; for example: sitelore crawl https://example.com")
-    seeds = tuple(typed_url(text) for text in options.urls)
-    sitemaps = tuple(typed_url(text) for text in options.sitemaps)
-    overrides = _overrides(options.domain_config)
-    loaders = [url for rules in overrides for loader in rules.loaders if (url := Url.parse(loader.url))]
-    origins = dict.fromkeys(url.origin for url in (*seeds, *sitemaps, *loaders))
-    return CrawlSettings(
-        seeds=tuple(map(str, seeds)),
-        sitemaps=tuple(map(str, sitemaps)),
-        scope=options.scope,
-        include=options.include,
-        exclude=options.exclude,
-        max_pages=options.max_pages,
-        max_depth=options.max_depth,
-        user_agent=_user_agent(options.user_agent),
-        accept_language=_accept_language(options.accept_language),
-        ttl_s=None if options.ttl is None else parse_duration(options.ttl, "--ttl"),
-        force=options.force,
-        time_limit_s=None if options.time_limit is None else parse_duration(options.time_limit, "--time-limit"),
-        pace=Pace(delay_s=options.delay_s, concurrency=options.concurrency, per_host=options.concurrency),
-        prefetch=options.prefetch,
-        overrides=overrides,
-        read=options.read,
-        rendering=options.rendering,
-        documents=options.documents,
-        audit_facts=options.audit_facts,
-        media=MediaPolicy(types=tuple(MediaType) if options.media else (), video_bytes=options.max_video_mb * 2**20),
-        audit=options.audit,
-        personal=options.personal,
-        personal_ids=_personal_ids(options.personal_ids),
-        identity=next((rules.identity for rules in overrides if rules.identity != Identity()), Identity()),
-        open_origins=tuple(origins),
-        allow_private=tuple(map(_private_address, options.allow_private)),
-    )
-
-
-def _access(options: AccessOptions, file: Path | None, urls: Sequence[str]) -> Access:
-    """The access of a crawl: its options, the credentials in its URLs, and an access file."""
-    from sitelore.app.access import access_of_credentials, build_access, read_access_file
-    from sitelore.intake.seeds import typed_credentials
-
-    in_urls = access_of_credentials([credentials for text in urls if (credentials := typed_credentials(text))])
-    access = build_access(options).with_other(in_urls)
-    return access if file is None else read_access_file(str(file)).with_other(access)
-
-
-def _user_agent(text: str | None) -> str:
-    if text is None:
-        return USER_AGENT
-    if not text.strip() or not text.isascii() or not text.isprintable():
-        raise UsageError("--user-agent: invalid value (use one line of ASCII text)")
-    return text.strip()
-
-
-def _accept_language(text: str | None) -> str:
-    if text is not None and not (text.strip() and text.isascii() and text.isprintable()):
-        raise UsageError("--accept-language: invalid value (use languages such as 'de, en;q=0.5')")
-    return (text or "").strip()
-
-
-def _personal_ids(names: tuple[str, ...]) -> tuple[str, ...]:
-    if not names:
-        return ()
-    from sitelore.extract.redaction.personal_data import NATIONAL_IDS
-
-    for name in names:
-        if name not in NATIONAL_IDS:
-            raise UsageError(f"--personal-id: unknown kind {name!r} (use {', '.join(NATIONAL_IDS)})")
-    return tuple(dict.fromkeys(names))
-
-
-def _private_address(text: str) -> str:
-    if text == "any":
-        return text
-    if "/" in text:
-        from ipaddress import ip_network
-
-        try:
-            return str(ip_network(text, strict=False))
-        except ValueError:
-            raise UsageError(f"--allow-private: invalid network {text!r} (use 10.0.0.0/8 or fd00::/8)") from None
-    if not _HOST.fullmatch(text):
-        raise UsageError(f"--allow-private: invalid host {text!r} (use HOST, HOST:PORT, a network such as 10.0.0.0/8, or any)")
-    return text.lower()
-
-
-def _overrides(path: Path | None) -> tuple[Overrides, ...]:
-    if path is None:
-        return ()
-    from sitelore.cli.domain_config import read_domain_config
-
-    return read_domain_config(path)
+async def _last_starts(data: Path) -> dict[str, float]:
+    """When the last run of each site was created, by the name of the site."""
+    starts: dict[str, float] = {}
+    try:
+        async with build_app(data, writing=False) as app:
+            for run in await app.ledger.runs():
+                starts[run.site_name] = max(starts.get(run.site_name, 0.0), run.created_at)
+    except NoSuchRun:
+        pass  # nothing was crawled yet
+    return starts
 
 
 def run_crawl(settings: CrawlSettings, output: OutputOptions, access: Access = NO_ACCESS) -> int:

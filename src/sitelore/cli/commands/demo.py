@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sitelore.cli.commands.crawl import CrawlOptions, OutputOptions, crawl_settings, run_crawl
+from sitelore.cli.commands.crawl import OutputOptions, run_crawl
 from sitelore.cli.console import counted, data_console, data_option, note, visible
 
 _SHOWN_LINES = 24
@@ -22,13 +22,14 @@ def demo(
     """Crawl a small bundled site on this machine. Needs no internet."""
     from tempfile import mkdtemp
 
+    from sitelore.app.config.sources import run_settings
     from sitelore.app.demo_site import demo_site
 
     data = data or Path(mkdtemp(prefix="sitelore-demo-"))
     with demo_site() as address:
         note(f"serving the demo site at {address} and crawling it into {data}")
         output = OutputOptions(data=data, out=data / "pages", outputs=frozenset({"md", "jsonl", "llms-txt"}))
-        code = run_crawl(crawl_settings(CrawlOptions(urls=(address,), delay_s=0.0)), output)
+        code = run_crawl(run_settings({"seeds": (address,), "pace.delay_s": 0.0}), output)
     if code == 0:
         _show_page(data / "pages")
         _show_next_steps(address, data)

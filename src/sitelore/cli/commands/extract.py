@@ -61,7 +61,7 @@ def document_fields(reading: Reading) -> dict[str, Any]:
     """The document of a page as a mapping. Raises `ExtractionFailed` if there is none."""
     import msgspec
 
-    from sitelore.api import document_json
+    from sitelore.extract.packed_document import document_json
 
     fields: dict[str, Any] = msgspec.json.decode(document_json(reading))
     return fields
@@ -241,7 +241,7 @@ class _Stream:
     def _document(self, page_id: Any, reading: Reading, cpu_s: float, url: Url) -> bytes:
         import msgspec
 
-        from sitelore.api import document_json
+        from sitelore.extract.packed_document import document_json
 
         # Fields stay encoded: decoding them in this process would keep the other cores waiting.
         fields: dict[str, Any] = msgspec.json.decode(document_json(reading), type=dict[str, msgspec.Raw])

@@ -69,7 +69,7 @@ def inspect(
     """Show what was extracted from a page, and what was cut. A URL that was not crawled is fetched now and not kept."""
     overrides: tuple[Overrides, ...] = ()
     if domain_config is not None:
-        from sitelore.cli.domain_config import read_domain_config
+        from sitelore.app.config.domain_rules import read_domain_config
 
         overrides = read_domain_config(domain_config)
     page_of_target = _inspect_file if Path(target).is_file() else _inspect_url
@@ -104,7 +104,7 @@ async def _extract(response: Response, options: ReadOptions) -> tuple[Page, Insp
 async def _inspect_url(data: Path, target: _Target, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
     from sitelore.app.access import access_of_credentials
     from sitelore.app.settings import operator_access
-    from sitelore.cli.fetch_once import fetch_page
+    from sitelore.cli.fetch_once import fetch_without_storage
     from sitelore.intake.seeds import typed_credentials, typed_url
     from sitelore.model.document import ReadOptions
 
@@ -124,7 +124,7 @@ async def _inspect_url(data: Path, target: _Target, overrides: tuple[Overrides, 
     note(f"{url} is not in {data}: fetching it now, without storing it")
     credentials = typed_credentials(target.name)
     access = operator_access().with_other(access_of_credentials([credentials] if credentials else ()))
-    return await _extract(await fetch_page(url, access), ReadOptions(overrides=overrides))
+    return await _extract(await fetch_without_storage(url, access), ReadOptions(overrides=overrides))
 
 
 async def _row(app: App, run: Run, url: Url) -> UrlRow | None:

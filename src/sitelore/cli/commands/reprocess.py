@@ -71,7 +71,7 @@ def reprocess(
 async def _reprocess(data: Path, options: _Options) -> tuple[Run, Reprocessed]:
     import os
 
-    from sitelore.cli.domain_config import read_domain_config
+    from sitelore.app.config.domain_rules import read_domain_config
     from sitelore.cli.progress import show_progress
     from sitelore.crawl.context import Progress, read_options_of
     from sitelore.crawl.extraction_pool import ExtractionPool

@@ -14,9 +14,10 @@ from sitelore.export.pages import document_of, page_of
 from sitelore.export.rows import is_page
 from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.ids import BlobKey
+from sitelore.model.platform.accounts import Caller
 from sitelore.model.url import Url
 from sitelore.serve import problems
-from sitelore.serve.auth import READS
+from sitelore.serve.auth import CRAWLS, READS
 from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.page_views import (
@@ -32,9 +33,9 @@ from sitelore.serve.routes.page_views import (
     version_views,
 )
 from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_requests import PRINTABLE
+from sitelore.serve.run_requests import PRINTABLE, ScrapeRequest, scrape_settings
 from sitelore.serve.run_service import RunService, encode
-from sitelore.serve.schemas import ExplanationView, PageLinks, PageView, explanation_view, link_view
+from sitelore.serve.schemas import ExplanationView, PageContent, PageLinks, PageView, content_view, explanation_view, link_view
 
 router = APIRouter(tags=["pages"])
 
@@ -44,6 +45,34 @@ PageUrl = Annotated[
 _MAX_ALIASES = 1_000
 _SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "Content-Disposition": "inline"}
 """Crawled content is data: it must not run even if a browser is made to open it."""
+
+
+@router.get(
+    "/pages",
+    dependencies=[READS],
+    response_class=Response,
+    summary="The newest version of a page",
+    responses=answers(PageContent, problems.PAGE_NOT_FOUND),
+)
+async def show_newest_page(url: PageUrl, service: Service) -> Response:
+    """The newest stored version of a page, over all sites and runs of the tenant."""
+    page = await service.context.search_service.page(_parsed(url))
+    if page is None:
+        raise ApiProblem(problems.PAGE_NOT_FOUND, "no page of this URL is stored")
+    return Response(encode(content_view(page, is_cached=True)), media_type=JSON)
+
+
+@router.post(
+    "/scrape",
+    response_class=Response,
+    summary="One page as Markdown",
+    responses=answers(PageContent, problems.ADDRESS_REFUSED, problems.FETCH_FAILED),
+)
+async def scrape_page(body: ScrapeRequest, caller: Annotated[Caller, CRAWLS], service: Service) -> Response:
+    """Fetch and extract one page over HTTP, without a run. A copy that is not older than `ttl` is not fetched again."""
+    settings = scrape_settings(body, service.settings.allow_private)
+    document, is_cached = await service.scrape(settings, body.ttl, caller)
+    return Response(encode(content_view(document, is_cached=is_cached)), media_type=JSON)
 
 
 @router.get(

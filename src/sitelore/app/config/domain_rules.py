@@ -1,12 +1,14 @@
-"""`--domain-config`: rules of a domain (selectors, page identity, rendering, API loaders) from a JSON or YAML file.
+"""Rules of a domain (selectors, page identity, rendering, API loaders) from a domain config in JSON or YAML, or from an object.
 
-An error is one line that names the file, the entry, the key and what is expected.
+Keys are written in camel case or with underscores. An error is one line that names the file, the entry, the key and what is
+expected.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -15,6 +17,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from sitelore.app.config.kinds import shown, type_name
 from sitelore.extract.dom import selector_problem
 from sitelore.intake.graphql_limits import graphql_problem
 from sitelore.model.api_loader import MAX_URL_CHARS, start_url
@@ -22,11 +25,10 @@ from sitelore.model.errors import BadConfig
 from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, RenderMode, SlashForm
 from sitelore.model.url import Url
 
-_KEYS = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render", "loaders", "own")
+KEYS = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render", "loaders", "own")
 _IDENTITY_KEYS = ("forceHttps", "slash", "query")
 _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 _MAX_BYTES = 2**20
-_SHOWN_CHARS = 60
 
 _LOADER_KEYS = (
     "url", "records", "record", "page", "title", "text", "updated", "published", "author", "lang", "next", "more", "cursor",
@@ -44,15 +46,23 @@ def read_domain_config(path: Path) -> tuple[Overrides, ...]:
     """Read one object or a list of them. JSON is a subset of YAML, so one parser reads both."""
     data = _load(path)
     if not isinstance(data, list):
-        return (_Entry(str(path), data).overrides(),)
+        return (domain_rules(data, lambda _: str(path)),)
     if not data:
-        raise BadConfig(f"{path} is an empty list; it must contain objects with the keys {', '.join(_KEYS)}")
-    entries = tuple(_Entry(f"{path}, entry {number}", entry).overrides() for number, entry in enumerate(data, 1))
+        raise BadConfig(f"{path} is an empty list; it must contain objects with the keys {', '.join(KEYS)}")
+    entries = tuple(
+        domain_rules(entry, lambda _, number=number: f"{path}, entry {number}")  # type: ignore[misc]  # its default has no type
+        for number, entry in enumerate(data, 1)
+    )
     first_use: dict[str, int] = {}
     for number, rules in enumerate(entries, 1):
         if (first := first_use.setdefault(rules.domain, number)) != number:
             raise BadConfig(f"{path}, entry {number}: domain {rules.domain} is already in entry {first}")
     return entries
+
+
+def domain_rules(data: Any, where: Callable[[str], str] = lambda _: "") -> Overrides:
+    """The rules of one domain. `where` names the place of a key for errors. Raises `BadConfig`."""
+    return _Entry(where, data).overrides()
 
 
 def _load(path: Path) -> Any:
@@ -93,21 +103,27 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
+def _snake(key: str) -> str:
+    """`removeSelectors` with underscores."""
+    return re.sub(r"(?<=[a-z])([A-Z])", lambda match: f"_{match[1].lower()}", key)
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """The rules of one domain as written, and where they are."""
 
-    where: str
+    where: Callable[[str], str]
     data: Any
 
     def overrides(self) -> Overrides:
         """The rules. Raises `BadConfig` for the first error."""
         if not isinstance(self.data, dict):
-            raise BadConfig(
-                f"{self.where} must contain an object, or a list of objects, with the keys {', '.join(_KEYS)}; "
-                f"it contains {_type_name(self.data)}"
+            raise self._error(
+                "",
+                f"must contain an object, or a list of objects, with the keys {', '.join(KEYS)}; "
+                f"it contains {type_name(self.data)}",
             )
-        self._check_keys(self.data, _KEYS, "")
+        self._check_keys(self.data, KEYS, "")
         return Overrides(
             domain=self._domain(),
             main_content_selectors=self._selectors("mainContentSelectors"),
@@ -118,38 +134,52 @@ class _Entry:
             own=self._is_own(),
         )
 
-    def _error(self, message: str) -> BadConfig:
-        return BadConfig(f"{self.where}: {message}")
+    def _error(self, key: str, message: str) -> BadConfig:
+        place = self.where(key)
+        return BadConfig(
+            f"{place}{' ' if place and not key and message.startswith('must') else ': ' if place else ''}{message}"
+        )
+
+    def _value(self, data: dict[Any, Any], key: str, default: Any = None) -> Any:
+        return data.get(key, data.get(_snake(key), default))
+
+    def _written(self, data: dict[Any, Any], key: str) -> str:
+        """A key as the file has it."""
+        return _snake(key) if _snake(key) in data else key
 
     def _check_keys(self, data: dict[Any, Any], known: tuple[str, ...], inside: str) -> None:
+        names = {*known, *map(_snake, known)}
         for key in data:
-            if key not in known:
-                near = get_close_matches(str(key).lower(), [name.lower() for name in known], 1, 0.5)
-                meant = next((f" (did you mean {name!r}?)" for name in known if near and name.lower() == near[0]), "")
-                raise self._error(f"unknown key {key!r}{inside}{meant}; known keys are {', '.join(known)}")
+            if key not in names:
+                near = get_close_matches(str(key).lower(), [name.lower() for name in names], 1, 0.5)
+                meant = next(
+                    (f" (did you mean {name!r}?)" for name in known if near and near[0] in {name.lower(), _snake(name)}), ""
+                )
+                raise self._error(str(key), f"unknown key {key!r}{inside}{meant}; known keys are {', '.join(known)}")
 
     def _domain(self) -> str:
         value = self.data.get("domain")
         if value is None:
-            raise self._error("the key domain is missing; it must be a host name such as example.com")
+            raise self._error("", "the key domain is missing; it must be a host name such as example.com")
         domain = value.strip().lower().rstrip(".") if isinstance(value, str) else ""
         if not _HOST.fullmatch(domain):
             host = re.match(r"(?:https?:)?//([^/:?#]+)|([^/]+)/", domain)
             hint = f" (did you mean {host[1] or host[2]}?)" if host else ""
-            raise self._error(f"domain must be a host name such as example.com, not {_shown(value)}{hint}")
+            raise self._error("domain", f"domain must be a host name such as example.com, not {shown(value)}{hint}")
         return domain
 
     def _selectors(self, key: str) -> tuple[str, ...]:
-        value = self.data.get(key)
+        value = self._value(self.data, key)
+        key = self._written(self.data, key)
         if value is None:
             return ()
-        if not isinstance(value, list):
-            raise self._error(f"{key} must be a list of CSS selectors, not {_type_name(value)}")
+        if not isinstance(value, list | tuple):
+            raise self._error(key, f"{key} must be a list of CSS selectors, not {type_name(value)}")
         for at, selector in enumerate(value, 1):
             if not isinstance(selector, str) or not selector.strip():
-                raise self._error(f"{key}, item {at}: {_shown(selector)} is not a CSS selector")
+                raise self._error(key, f"{key}, item {at}: {shown(selector)} is not a CSS selector")
             if problem := selector_problem(selector.strip()):
-                raise self._error(f"{key}, item {at}: {_shown(selector)} is not a CSS selector: {problem}")
+                raise self._error(key, f"{key}, item {at}: {shown(selector)} is not a CSS selector: {problem}")
         return tuple(selector.strip() for selector in value)
 
     def _identity(self) -> Identity:
@@ -158,11 +188,14 @@ class _Entry:
         if value is None:
             return Identity()
         if not isinstance(value, dict):
-            raise self._error(f"identity must be an object with the keys {', '.join(_IDENTITY_KEYS)}, not {_type_name(value)}")
+            raise self._error(
+                "identity", f"identity must be an object with the keys {', '.join(_IDENTITY_KEYS)}, not {type_name(value)}"
+            )
         self._check_keys(value, _IDENTITY_KEYS, " in identity")
-        force_https = value.get("forceHttps", False)
+        force_https = self._value(value, "forceHttps", default=False)
         if not isinstance(force_https, bool):
-            raise self._error(f"identity.forceHttps must be true or false, not {_shown(force_https)}")
+            key = self._written(value, "forceHttps")
+            raise self._error("identity", f"identity.{key} must be true or false, not {shown(force_https)}")
         return Identity(force_https, self._form(value, "slash", SlashForm), self._form(value, "query", QueryForm))
 
     def _render(self) -> RenderMode | None:
@@ -171,13 +204,13 @@ class _Entry:
         if value is None:
             return None
         if value not in [mode.value for mode in RenderMode]:
-            raise self._error(f"render must be one of {', '.join(RenderMode)}, not {_shown(value)}")
+            raise self._error("render", f"render must be one of {', '.join(RenderMode)}, not {shown(value)}")
         return RenderMode(value)
 
     def _is_own(self) -> bool:
         value = self.data.get("own", False)
         if not isinstance(value, bool):
-            raise self._error(f"own must be true or false, not {_shown(value)}")
+            raise self._error("own", f"own must be true or false, not {shown(value)}")
         return value
 
     def _loaders(self) -> tuple[Loader, ...]:
@@ -185,36 +218,27 @@ class _Entry:
         value = self.data.get("loaders")
         if value is None:
             return ()
-        if not isinstance(value, list):
-            raise self._error(f"loaders must be a list of objects, not {_type_name(value)}")
+        if not isinstance(value, list | tuple):
+            raise self._error("loaders", f"loaders must be a list of objects, not {type_name(value)}")
         loaders = []
         for at, data in enumerate(value, 1):
             if not isinstance(data, dict):
                 raise self._error(
-                    f"loaders, item {at} must be an object with the keys {', '.join(_LOADER_KEYS)}, not {_type_name(data)}"
+                    "loaders",
+                    f"loaders, item {at} must be an object with the keys {', '.join(_LOADER_KEYS)}, not {type_name(data)}",
                 )
             self._check_keys(data, _LOADER_KEYS, f" in loaders, item {at}")
             try:
                 loaders.append(_loader(data, self._domain(), own=self._is_own()))
             except ValueError as problem:
-                raise self._error(f"loaders, item {at}: {problem}") from None
+                raise self._error("loaders", f"loaders, item {at}: {problem}") from None
         return tuple(loaders)
 
     def _form(self, identity: dict[Any, Any], key: str, form: type[_Form]) -> _Form:
         value = identity.get(key, "keep")
         if value not in [member.value for member in form]:
-            raise self._error(f"identity.{key} must be one of {', '.join(form)}, not {_shown(value)}")
+            raise self._error("identity", f"identity.{key} must be one of {', '.join(form)}, not {shown(value)}")
         return form(value)
-
-
-def _type_name(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
-    return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 
 def _loader(data: dict[str, Any], domain: str, *, own: bool) -> Loader:

@@ -1,0 +1,300 @@
+"""`sitelore.toml`: defaults for crawls, sites with their settings, rules and schedules, and access to them.
+
+Keys are those of the catalogue. Secrets are written as `env:NAME`, the name of an environment variable. An error names the
+file, the line and the key.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sitelore.app.access import AccessOptions, SiteOptions, beside
+from sitelore.app.config import catalogue
+from sitelore.app.config.kinds import type_name
+from sitelore.app.config.sources import Sourced, Values
+from sitelore.app.config.toml_lines import Path as KeyPath
+from sitelore.app.config.toml_lines import line_of, lines_of
+from sitelore.app.settings import environment_value
+from sitelore.model.errors import BadConfig, UsageError
+from sitelore.model.settings import Overrides
+from sitelore.model.url import Url
+
+FILE_NAME = "sitelore.toml"
+_MAX_BYTES = 2**20
+_TABLES = ("crawl", "site", "access")
+_RULE_KEYS = frozenset({"main_content_selectors", "remove_selectors", "loaders", "own"})
+"""Keys of a site that are rules of its domain. Others, such as `render` and `identity`, are settings of its crawls."""
+_SECRETS = ("headers", "cookie", "auth", "bearer")
+_ACCESS_FILES = ("cookies", "storage_state", "client_cert")
+_SITE_KEYS = frozenset({"url", "domain", "schedule", *_RULE_KEYS, *_SECRETS, *_ACCESS_FILES})
+_VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One `[[site]]` of the file."""
+
+    where: str
+    """`sitelore.toml, line 12`."""
+    url: str = ""
+    domain: str = ""
+    values: Values = field(default_factory=dict)
+    rules: Overrides | None = None
+    schedule: str = ""
+    """When it is crawled: a cron line."""
+    access: Mapping[str, Any] = field(default_factory=dict)
+    """As written, with the names of environment variables."""
+
+    @property
+    def host(self) -> str:
+        """The host or domain that it is for."""
+        return self.domain or Url.trusted(self.url).host
+
+    def precedence(self, url: Url) -> int:
+        """How closely it describes this URL: 0 if it is for another one."""
+        if not self.url:
+            return 1 + len(self.domain) if f".{url.host}".endswith(f".{self.domain}") else 0
+        own = Url.trusted(self.url)
+        if own.authority.removeprefix("www.") != url.authority.removeprefix("www."):
+            return 0
+        folder = own.path[: own.path.rfind("/") + 1]
+        return 1000 + len(folder) if url.path.startswith(folder) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A file that was read and checked."""
+
+    path: Path
+    values: Values = field(default_factory=dict)
+    sites: tuple[Site, ...] = ()
+    access: Mapping[str, Any] = field(default_factory=dict)
+
+    def site_of(self, url: Url) -> Site | None:
+        """The site that describes a URL most closely."""
+        best = max(self.sites, key=lambda site: site.precedence(url), default=None)
+        return best if best is not None and best.precedence(url) else None
+
+    def values_for(self, url: Url | None) -> Values:
+        """The defaults, and the settings of the URL's site, which win; the rules of all sites."""
+        site = None if url is None else self.site_of(url)
+        rules = tuple(site.rules for site in self.sites if site.rules is not None)
+        values = {**self.values, **(site.values if site else {})}
+        if rules:
+            values["overrides"] = Sourced(rules, str(self.path))
+        return values
+
+    def access_options(self) -> AccessOptions:
+        """The access of the file, with the values of its environment variables. Raises `BadConfig`."""
+        folder = self.path.parent
+        by_origin: dict[str, SiteOptions] = {}
+        for site in self.sites:
+            if site.access:
+                origin = Url.trusted(site.url or f"https://{site.domain}/").origin
+                by_origin[origin] = SiteOptions(
+                    **{name: _resolved(value, site.where, name) for name, value in site.access.items() if name in _SECRETS},
+                    **{name: beside(folder, site.access[name]) for name in _ACCESS_FILES if name in site.access},
+                )
+        proxy = _resolved(self.access.get("proxy", []), self.path.name, "proxy")
+        return AccessOptions(
+            by_origin=by_origin,
+            proxy=[proxy] if isinstance(proxy, str) else proxy,
+            no_proxy=self.access.get("no_proxy", []),
+            ca_file=beside(folder, self.access.get("ca_file", "")),
+            insecure=self.access.get("insecure", False),
+        )
+
+
+def find_config(path: Path | None) -> ConfigFile | None:
+    """The file at this path, else the one that `SITELORE_CONFIG` names, else the one in the working directory."""
+    name = environment_value("SITELORE_CONFIG")
+    if path is not None or name:
+        return read_config(path or Path(name))
+    default = Path(FILE_NAME)
+    return read_config(default) if default.is_file() else None
+
+
+def read_config(path: Path) -> ConfigFile:
+    """Read and check a file. Raises `BadConfig` for its first error."""
+    try:
+        with path.open("rb") as file:
+            source = file.read(_MAX_BYTES + 1)
+        if len(source) > _MAX_BYTES:
+            raise BadConfig(f"{path} is larger than {_MAX_BYTES // 2**20} MiB; a configuration file must be smaller")
+        text = source.decode("utf-8-sig")
+        data = tomllib.loads(text)
+    except OSError as problem:
+        raise BadConfig(f"cannot read {path}: {problem.strerror}") from problem
+    except UnicodeDecodeError:
+        raise BadConfig(f"{path} is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise BadConfig(_syntax_error(path, str(problem))) from None
+    except RecursionError:
+        raise BadConfig(f"{path} is nested too deeply") from None
+    return _Reader(path, data, lines_of(text)).config()
+
+
+def _syntax_error(path: Path, message: str) -> str:
+    match = re.fullmatch(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
+    where = f", line {match[2]}" if match and match[2] else ""
+    return f"{path}{where}: not valid TOML: {match[1] if match else message}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the tables of one file."""
+
+    path: Path
+    data: dict[str, Any]
+    lines: dict[KeyPath, int]
+
+    def config(self) -> ConfigFile:
+        for name in self.data:
+            if name not in _TABLES:
+                raise self._error((name,), f"unknown table {name!r} (use [crawl], [[site]] and [access])")
+        defaults, sites = self._table(self.data.get("crawl", {}), ("crawl",)), self.data.get("site", [])
+        if not isinstance(sites, list) or not all(isinstance(site, dict) for site in sites):
+            raise self._error(("site",), "site must be an array of tables (use [[site]])")
+        return ConfigFile(
+            self.path,
+            self._values(defaults, ("crawl",)),
+            self._distinct([self._site(site, ("site", number)) for number, site in enumerate(sites)]),
+            self._access(self._table(self.data.get("access", {}), ("access",))),
+        )
+
+    def _where(self, path: KeyPath) -> str:
+        return f"{self.path}, line {line_of(self.lines, path)}"
+
+    def _error(self, path: KeyPath, message: str) -> BadConfig:
+        return BadConfig(f"{self._where(path)}: {message}")
+
+    def _table(self, value: Any, path: KeyPath) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self._error(path, f"{path[0]} must be a table (use [{path[0]}])")
+        return value
+
+    def _values(self, data: Mapping[str, Any], above: KeyPath) -> Values:
+        """Settings of a table, by name."""
+        values: dict[str, Sourced] = {}
+        for key, value in self._flat(data, above).items():
+            path = (*above, *key.split("."))
+            try:
+                if key in catalogue.NOT_IN_FILES:
+                    raise catalogue.unknown(key)
+                own = catalogue.checked(key, value)
+            except catalogue.UnknownSetting as problem:
+                raise self._error(path, str(problem)) from None
+            except ValueError as problem:
+                raise self._error(path, f"{key}: {problem}") from None
+            values |= {name: Sourced(checked, f"{self.path}:{line_of(self.lines, path)}") for name, checked in own.items()}
+        return values
+
+    def _flat(self, data: Mapping[str, Any], above: KeyPath) -> dict[str, Any]:
+        try:
+            return catalogue.flat(data)
+        except ValueError as problem:
+            raise self._error(above, str(problem)) from None
+
+    def _site(self, data: dict[str, Any], path: KeyPath) -> Site:
+        url, domain = data.get("url", ""), data.get("domain", "")
+        if bool(url) == bool(domain):
+            raise self._error(path, "a site needs either url (to crawl it) or domain (for its settings)")
+        for name in ("url", "domain", "schedule"):
+            if not isinstance(data.get(name, ""), str):
+                raise self._error((*path, name), f"{name} must be text, not {type_name(data[name])}")
+        if url:
+            url = self._url(url, path)
+        rules = {name: value for name, value in data.items() if name in _RULE_KEYS}
+        return Site(
+            self._where(path),
+            url,
+            domain and self._rules({"domain": domain}, path).domain,
+            self._values({name: value for name, value in data.items() if name not in _SITE_KEYS}, path),
+            self._rules({**rules, "domain": domain or Url.trusted(url).host}, path) if rules else None,
+            self._schedule(data, path),
+            self._site_access(data, path),
+        )
+
+    def _url(self, text: str, path: KeyPath) -> str:
+        try:
+            [url] = catalogue.BY_NAME["seeds"].kind.check([text])
+        except ValueError as problem:
+            raise self._error((*path, "url"), f"url: {problem}") from None
+        return str(url)
+
+    def _rules(self, data: dict[str, Any], path: KeyPath) -> Overrides:
+        from sitelore.app.config.domain_rules import domain_rules  # noqa: PLC0415 imports YAML and the HTML parser
+
+        return domain_rules(data, lambda key: self._where((*path, key)))
+
+    def _schedule(self, data: Mapping[str, Any], path: KeyPath) -> str:
+        schedule = data.get("schedule", "")
+        if schedule:
+            from sitelore.platform.cron import check_cron  # noqa: PLC0415 needed only for schedules
+
+            try:
+                check_cron(schedule)
+            except UsageError as problem:
+                raise self._error((*path, "schedule"), f"schedule: {problem}") from None
+            if not data.get("url"):
+                raise self._error((*path, "schedule"), "schedule: a site that is crawled needs url")
+        return str(schedule)
+
+    def _site_access(self, data: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
+        """Access to the site. Secrets must be names of variables."""
+        access = {name: data[name] for name in (*_SECRETS, *_ACCESS_FILES) if name in data}
+        for name, value in access.items():
+            if name == "headers":
+                is_valid = isinstance(value, dict) and all(_is_variable(text) for text in value.values())
+            else:
+                is_valid = _is_variable(value) if name in _SECRETS else isinstance(value, str)
+            if not is_valid:
+                hint = "the name of a file" if name in _ACCESS_FILES else "env:NAME, an environment variable with the secret"
+                raise self._error((*path, name), f"{name}: invalid value (use {hint})")
+        return access
+
+    def _access(self, data: dict[str, Any]) -> dict[str, Any]:
+        kinds = {"proxy": (str, list), "no_proxy": (list,), "ca_file": (str,), "insecure": (bool,)}
+        for name, value in data.items():
+            if name not in kinds:
+                raise self._error(("access", name), f"unknown key {name!r} in [access] (use {', '.join(kinds)})")
+            if not isinstance(value, kinds[name]) or (isinstance(value, list) and not all(isinstance(i, str) for i in value)):
+                hint = "true or false" if name == "insecure" else "text"
+                raise self._error(("access", name), f"{name}: invalid value (use {hint})")
+        for proxy in [data["proxy"]] if isinstance(data.get("proxy"), str) else data.get("proxy", []):
+            if "@" in proxy and not _is_variable(proxy):
+                raise self._error(
+                    ("access", "proxy"), "proxy: a proxy with a password must be env:NAME, an environment variable"
+                )
+        return data
+
+    def _distinct(self, sites: list[Site]) -> tuple[Site, ...]:
+        first: dict[str, Site] = {}
+        for site in sites:
+            if (other := first.setdefault(site.url or site.domain, site)) is not site:
+                raise BadConfig(f"{site.where}: {site.url or site.domain} is already a site ({other.where})")
+        return tuple(sites)
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
+
+
+def _resolved(value: Any, where: str, name: str) -> Any:
+    """A value with the environment variables in it. An error never has the value of one."""
+    if isinstance(value, dict):
+        return {key: _resolved(text, where, name) for key, text in value.items()}
+    if isinstance(value, list):
+        return [_resolved(text, where, name) for text in value]
+    if not _is_variable(value):
+        return value
+    variable = value.removeprefix("env:")
+    text = environment_value(variable)
+    if not text:
+        raise BadConfig(f"{where}: {name}: the environment variable {variable} is not set")
+    return text
