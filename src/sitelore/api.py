@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sitelore.app.config.kinds import Items
-from sitelore.model.errors import CrawlFailed, DataDirBusy, ExtractionFailed, Interrupted, OutOfTime, UsageError
+from sitelore.model.errors import (
+    CrawlFailed,
+    DataDirBusy,
+    ExtractionFailed,
+    Interrupted,
+    OutOfTime,
+    SessionEnded,
+    UsageError,
+)
 from sitelore.model.platform.access import Access
 from sitelore.model.response import Response
 from sitelore.model.settings import CrawlSettings, Identity
@@ -265,7 +273,7 @@ async def _crawl(app: App, run: Run, stop: asyncio.Event, settled: asyncio.Queue
 
     try:
         return await app.crawl(run, Progress(), stop)
-    except (Interrupted, OutOfTime):
+    except (Interrupted, OutOfTime, SessionEnded):
         return await app.ledger.run(run.id) or run
     finally:
         settled.put_nowait(None)

@@ -78,7 +78,7 @@ def pages(origin: str) -> dict[str, Answer]:
         "/older": redirect("/shop/1"),
         "/twin-a": page("A long article about glue", twins, links=("/",)),
         "/twin-b": page("A long article about glue", twins, links=("/",)),
-        "/alone": page("A page that nobody links", prose("alone", 120), links=("/",)),
+        "/alone": page("A page without inlinks", prose("alone", 120), links=("/",)),
         "/en": page("Our workshop in English", prose("en", 80), links=("/",), head=both),
         "/de": page("Unsere Werkstatt", prose("de", 80), links=("/",)),
         "/robots.txt": Answer(body=f"User-agent: *\nSitemap: {origin}/sitemap.xml\n".encode(), content_type="text/plain"),

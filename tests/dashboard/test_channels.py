@@ -24,7 +24,7 @@ TABS = ("", "/pages", "/pages?q=no-such-page", "/media", "/media?type=DOCUMENT",
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A server with one channel that has been crawled, and a website that nobody has added yet."""
+    """A server with one channel that has been crawled, and a website that has not been added yet."""
 
     server: ServerProcess
     site: HttpServer

@@ -234,7 +234,7 @@ def test_the_audit_log_is_filtered_and_verified(hosting: Hosting, open_screen: O
     expect(row(tab, "tenant.created").first).to_be_visible()
     tab.get_by_role("button", name="Verify the log").click()
     expect(tab.get_by_text(re.compile(r"Intact: \d+ records? continues? the chain"))).to_be_visible()
-    hosting.change("UPDATE audit_log SET actor = 'nobody' WHERE tenant_id = 1 AND seq = 1")
+    hosting.change("UPDATE audit_log SET actor = 'intruder' WHERE tenant_id = 1 AND seq = 1")
     tab.get_by_role("button", name="Verify the log").click()
     expect(tab.get_by_text("The chain is broken at record 1")).to_be_visible()
     hosting.change("UPDATE audit_log SET actor = 'operator' WHERE tenant_id = 1 AND seq = 1")

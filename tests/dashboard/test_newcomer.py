@@ -1,4 +1,4 @@
-"""A newcomer's way without a manual: from the printed link to a schedule. Prints how many clicks and seconds each step takes."""
+"""A newcomer's way without a manual: from the printed link to a schedule. Prints clicks and seconds of each step."""
 
 from __future__ import annotations
 

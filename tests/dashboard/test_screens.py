@@ -268,7 +268,8 @@ def screens(served: Served) -> list[str]:
     run, url = served.run, quote(served.site.url("/"), safe="")
     views = ("reading", "markdown", "text", "html", "data", "links", "why")
     return [
-        "/", "/new", "/new?once=1", "/runs", "/runs?state=FAILED", "/search", "/search?q=no-such-word-anywhere", "/sites", "/nowhere", f"/runs/{run}", f"/runs/{run}/urls",
+        "/", "/new", "/new?once=1", "/runs", "/runs?state=FAILED", "/search", "/search?q=no-such-word-anywhere", "/sites",
+        "/nowhere", f"/runs/{run}", f"/runs/{run}/urls",
         f"/runs/{run}/urls?q=nothing-like-this", f"/runs/{run}/urls?status=NOT_FOUND&sort=depth",
         f"/runs/{run}/urls?node={url}",
         f"/runs/{run}/lineage", f"/runs/{run}/lineage?view=graph", f"/runs/{run}/errors", "/runs/no-such-run",

@@ -333,7 +333,7 @@ async def test_the_token_is_encrypted_and_never_in_arguments_files_or_logs(
             folders.extend(Path(parent, name).read_bytes() for name in names)
         return await real(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(git_repository.asyncio, "create_subprocess_exec", recorded)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", recorded)
     await world.connect()
     assert (await world.request()).state is FixState.OPEN
     repository = await world.service.repository(TENANT, world.site)

@@ -68,8 +68,8 @@ MUTANTS = (
     Mutant(
         "credentials-for-every-origin",
         "fetch/access.py",
-        "site = self._sites.get(origin)",
-        "site = next(iter(self._sites.values()), None)",
+        "site, live = self._sites.get(origin), self._session_of.get(origin)",
+        "site, live = next(iter(self._sites.values()), None), self._session_of.get(origin)",
         "Headers for one origin are sent to all.",
         _ACCESS,
     ),

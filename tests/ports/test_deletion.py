@@ -45,7 +45,7 @@ from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
 
 MODEL, EPOCH = "model", "epoch"
 LATER = NOW + 1000.0
-OF_TENANT = {"tenants", "models", "brands", "users", "tokens", "audit_log", "retention", "webhook_endpoints"}
+OF_TENANT = {"tenants", "models", "brands", "users", "tokens", "audit_log", "retention", "webhook_endpoints", "site_sessions"}
 """Tables whose rows belong to no site."""
 Rows = dict[str, list[tuple[Any, ...]]]
 

@@ -32,6 +32,7 @@ from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCr
 from sitelore.model.platform.media import ShownMedia
 from sitelore.model.platform.retention import RetentionPolicy
 from sitelore.model.platform.schedules import Planned, ScheduleRule
+from sitelore.model.platform.site_sessions import StoredSession
 from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, MediaType
@@ -49,6 +50,7 @@ from sitelore.store.platform.retention import set_retention
 from sitelore.store.platform.schema import page_deletions
 from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, sites, tenants
+from sitelore.store.site_sessions import save_session
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
 TABLES = [table.name for table in complete_metadata().sorted_tables]
@@ -87,6 +89,7 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     webhooks = SqlWebhooks(ledger._engine, ledger._tenant)
     await webhooks.add_endpoint(WebhookEndpoint(f"hook-{content}", f"https://{content}.test/", (), "plain:secret", NOW))
     await ledger._write(set_retention, RetentionPolicy(events_s=NOW))
+    await ledger._write(save_session, StoredSession("http://site.test", "aes256gcm:sealed", NOW, NOW))
     await ledger.save_robots(RobotsFile("http://site.test", NOW, 200, f"# {content}"))
     key = IdempotencyKey("key", content)
     settings = CrawlSettings(seeds=("http://site.test/",))

@@ -255,8 +255,8 @@ def _headers(source: Mapping[str, str] | Sequence[str]) -> list[tuple[str, str]]
     for raw_name, raw_value in pairs:
         name, value = raw_name.strip(), raw_value.strip()
         if not _NAME.fullmatch(name) or not value or not value.isascii() or not value.isprintable():
-            shown = name if _NAME.fullmatch(name) and value else ""
-            raise UsageError(f"header: invalid header {shown!r} (use 'Name: value' in printable ASCII)")
+            shown = f" {name!r}" if _NAME.fullmatch(name) and value else ""
+            raise UsageError(f"header: invalid header{shown} (use 'Name: value' in printable ASCII)")
         if name.lower() in _OWN_HEADERS:
             raise UsageError(f"header: {name} cannot be set (the client sets it)")
         headers.append((name, value))

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +28,7 @@ from sitelore.crawl.context import (
     redaction_of,
     rules_of,
 )
-from sitelore.crawl.maintenance import Maintenance, announce_state, interrupt_run
+from sitelore.crawl.maintenance import Maintenance, announce_state, interrupt_run, interruption_of, session_error
 from sitelore.crawl.page_fetch import render_as_fetch
 from sitelore.crawl.runs import RunScheduler, start_run
 from sitelore.crawl.settle import redacting_saver
@@ -43,12 +43,14 @@ from sitelore.fetch.polite_client import PoliteClient
 from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
-from sitelore.model.errors import Interrupted, OutOfTime, StorageError
+from sitelore.model.document import Reading
+from sitelore.model.errors import Interrupted, OutOfTime, SessionEnded, StorageError
 from sitelore.model.frontier import Run, Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
 from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
+from sitelore.model.response import Response
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, LoggedOut, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.platform_ports import Channels
@@ -58,9 +60,12 @@ if TYPE_CHECKING:
     from sitelore.app.accounts import LazyAccounts
     from sitelore.app.audit.pull_requests import FixService
     from sitelore.app.explain import Explanation
+    from sitelore.app.site_sessions import SiteSessions
+    from sitelore.crawl.login_watch import LoginWatch
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
     from sitelore.model.platform.channels import Channel
+    from sitelore.model.platform.site_sessions import SiteSession
     from sitelore.platform.media import MediaService
     from sitelore.platform.schedules import Scheduler
     from sitelore.platform.webhooks import WebhookService
@@ -111,6 +116,8 @@ class App:
     """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
     open_channels: Callable[[], Channels]
     """Gives the channels of the default tenant. A function, because a crawl must not load what servers need."""
+    site_sessions: SiteSessions
+    """Sessions of sites behind a login."""
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
@@ -201,7 +208,7 @@ class App:
     async def crawl(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         """Work on a run until it has ended, together with other workers where there are any.
 
-        Raises `Interrupted` or `OutOfTime` when it was stopped before; it can be resumed then.
+        Raises `Interrupted`, `OutOfTime` or `SessionEnded` when it was stopped before; it can be resumed then.
         """
         if self.is_shared:
             return await self._crawl_with_others(run, progress, stop)
@@ -333,14 +340,14 @@ class App:
                     await self._work_on_earlier_run(run, stop)
                     run = await ledger.run(run.id) or run
         if run.state is RunState.INTERRUPTED:
-            raise OutOfTime(run.error)
+            raise interruption_of(run)
         return run
 
     async def _work_on_earlier_run(self, run: Run, stop: asyncio.Event) -> None:
         """Help to finish the run of the same site that is ahead of ours: one runs at a time."""
         for other in await self.queue.running_runs():
             if other.site == run.site and other.id != run.id:
-                with contextlib.suppress(OutOfTime):  # the time limit of that run, not of ours
+                with contextlib.suppress(OutOfTime, SessionEnded):  # of that run, not of ours
                     await self._work_on(self.worker_context, other, Progress(), stop)
                 return
         await _pause(stop)
@@ -366,17 +373,19 @@ class App:
         if before is RunState.QUEUED:
             await announce_state(worker_context, run.id, run.state)
         progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
-        async with self._visit_context(run) as visit_context:
-            worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
-            try:
-                return await Worker(worker, run, worker_context, visit_context, progress).work(stop)
-            except asyncio.CancelledError:
-                # Cancelled while draining: release our leases anyway.
-                await worker_context.ledger.release(run.id, self.clock(), worker)
-                raise
-            except OutOfTime as problem:
-                await interrupt_run(worker_context, run.id, str(problem))
-                raise
+        try:
+            async with self._visit_context(run) as visit_context:
+                worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
+                try:
+                    return await Worker(worker, run, worker_context, visit_context, progress).work(stop)
+                except asyncio.CancelledError:
+                    # Cancelled while draining: release our leases anyway.
+                    await worker_context.ledger.release(run.id, self.clock(), worker)
+                    raise
+        except (OutOfTime, SessionEnded) as problem:
+            error = session_error(problem) if isinstance(problem, SessionEnded) else str(problem)
+            await interrupt_run(worker_context, run.id, error)
+            raise
 
     def _browser_check(self, run: Run) -> Callable[[], bool]:
         """A function that says whether a browser is available; its absence is logged once per run."""
@@ -402,22 +411,26 @@ class App:
     @asynccontextmanager
     async def _visit_context(self, run: Run) -> AsyncIterator[VisitContext]:
         settings, ledger = run.settings, self.ledger.for_tenant(run.tenant)
-        options = read_options_of(settings, self.redaction)
+        sessions = await self.site_sessions.of_run(run.tenant, settings)
+        options = read_options_of(settings, _with_secrets(self.redaction, sessions), login=bool(sessions))
         save_robots = redacting_saver(ledger.save_robots, redactor_of(options.redaction))
-        access = RunAccess(self.access, settings)
+        access = RunAccess(self.access, settings, tuple(sessions))
         if access.insecure:
             _LOG.warning(_INSECURE, extra={"run": run.id})
         client = PoliteClient(settings, self.gate, self.clock, ledger.robots, save_robots, self.fetcher, access)
         fetcher, robots, guard = client.fetcher, client.robots, client.guard
-        offer_builder = OfferBuilder(settings, run.wave_hosts, guard.judge_url)
+        offer_builder = OfferBuilder(settings, run.wave_hosts, guard.judge_url, access.logged_in_origins)
         navigations = NavigationPolicy(robots, offer_builder, rules_of(settings), options.redaction)
         in_browser = _LazyRenderer(self.browser, settings, guard, navigations.judge, access)
         renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
-        read = partial(self.reader.read, options=options)
+
+        async def read(response: Response) -> Reading:
+            return await self.reader.read(response, visit_context.read_options)
+
         visit_context = VisitContext(
             settings=settings,
             rules=rules_of(settings),
-            read_options=options,
+            first_read_options=options,
             fetcher=fetcher,
             robots=robots,
             reader=self.reader,
@@ -429,6 +442,8 @@ class App:
             renderer=renderer,
             rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
             media=self.media.of(run.tenant) if settings.media.types else None,
+            login_watch=_login_watch(settings, sessions),
+            renewed_secrets=access.renewed_secrets,
         )
         try:
             yield visit_context
@@ -437,6 +452,24 @@ class App:
             await visit_context.rendered_probes.close()
             await renderer.close()
             await client.close()
+            for session, renewed in access.renewed_sessions():
+                await self.site_sessions.renew(run.tenant, sessions[session], renewed)
+
+
+def _with_secrets(redaction: Redaction, sessions: Iterable[SiteSession]) -> Redaction:
+    """Redaction that also removes the values of stored sessions, wherever a page repeats them."""
+    secrets = dict.fromkeys((*redaction.secrets, *(secret for session in sessions for secret in session.secrets())))
+    return replace(redaction, secrets=tuple(secrets))
+
+
+def _login_watch(settings: CrawlSettings, sessions: Iterable[SiteSession]) -> LoginWatch | None:
+    """Notices that the crawl is logged out; None when it cannot be."""
+    known = tuple(sessions)
+    if not known and all(rules.logged_out == LoggedOut() for rules in settings.overrides):
+        return None
+    from sitelore.crawl.login_watch import LoginWatch  # noqa: PLC0415 few crawls are logged in
+
+    return LoginWatch(known)
 
 
 class LazyWebhooks:

@@ -336,7 +336,7 @@ def _unpack(source: Path, folder: Path) -> None:
                 if media.is_media_path(path) and (content := archive.extractfile(member)) is not None:
                     media.write_media(folder / MEDIA / path, content.read())
     except tarfile.TarError as error:
-        raise CorruptData(f"{source} is not a backup, or is damaged: {error}.") from error
+        raise CorruptData(f"{source} is not a backup, or is damaged: {str(error).partition(':')[0]}.") from error
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -84,9 +85,15 @@ class OperatorSettings:
         return bool(self.database_url)
 
 
-def installed_browser() -> BrowserExecutable | None:
+def installed_browser(*, has_window: bool = False) -> BrowserExecutable | None:
     """The browser named by `SITELORE_BROWSER`, or the first one found in the usual places."""
-    return find_browser(os.environ.get("SITELORE_BROWSER", "").strip(), os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "").strip())
+    name, downloads = os.environ.get("SITELORE_BROWSER", "").strip(), os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "").strip()
+    return find_browser(name, downloads, has_window=has_window)
+
+
+def has_display() -> bool:
+    """Whether a program of this process can open a window."""
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def operator_settings() -> OperatorSettings:

@@ -84,6 +84,7 @@ async def embedded(
     from sitelore.app.accounts import LazyAccounts
     from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
+    from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
@@ -118,10 +119,10 @@ async def embedded(
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
             accounts, channels = LazyAccounts(engine), partial(_open_channels, engine)
             audits = SqlAuditStore(engine, DEFAULT_TENANT)
+            sessions = SiteSessions(engine, time.time, data / "secret.key")
             yield App(
-                context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels, sites_at_once,
-                redaction,
-                access, allow_private,
+                context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels, sessions,
+                sites_at_once, redaction, access, allow_private,
             )  # fmt: skip
 
 
@@ -135,6 +136,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     from sitelore.app.accounts import LazyAccounts
     from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
+    from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
@@ -180,8 +182,9 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         names = (engine.name, bucket.name)
         accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()), RedisSessionStore(redis))
         audits, channels = SqlAuditStore(engine, DEFAULT_TENANT), partial(_open_channels, engine)
+        sessions = SiteSessions(engine, clock, None)
         yield App(
-            context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels,
+            context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels, sessions,
             settings.sites_at_once, settings.redaction, settings.access, settings.allow_private,
         )  # fmt: skip
 
@@ -227,6 +230,8 @@ def data_directory(data: Path, *, writing: bool) -> Iterator[None]:
             raise NoSuchRun(f"no crawl data in {data}; run `sitelore crawl URL` first, or name another directory with --data")
         yield
         return
+    if data.exists() and not data.is_dir():
+        raise DiskFull(f"{data} is a file, not a directory; choose another directory with --data")
     try:
         data.mkdir(parents=True, exist_ok=True)
         lock = (data / "lock").open("w")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,14 @@ from sitelore.cli.help import GroupedCommand
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
+_PARSER_WORDING = (
+    (re.compile(r" is not a valid int(?:eger)?(?: range)?$"), " is not a whole number"),
+    (re.compile(r" is not a valid float(?: range)?$"), " is not a number"),
+    (re.compile(r" is not in the range x>=(\S+)$"), r" is less than \1"),
+    (re.compile(r" is not in the range (\S+)<=x<=(\S+)$"), r" is not between \1 and \2"),
+    (re.compile(r"^No such command '([^']*(?:://|\.)[^']*)'$"), r"no such command '\1'; did you mean `sitelore crawl \1`?"),
+)
+"""Messages of the parser, and what is printed instead."""
 
 
 class _Command(NamedTuple):
@@ -30,6 +39,7 @@ COMMANDS = {
     "init": _Command("config", "Write a commented sitelore.toml."),
     "config": _Command("config", "Show the settings in force, and where each comes from."),
     "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
+    "login": _Command("login", "Log in to a site in a browser and store the session for crawls."),
     "search": _Command("search", "Search the crawled pages."),
     "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
     "insights": _Command("audit", "Show figures about a crawled site, from its latest audit."),
@@ -166,12 +176,19 @@ def _error_message(problem: Exception, *, debug: bool) -> tuple[str, int]:
         return str(problem).rstrip("."), problem.exit_code
     # Typer keeps the class of its usage errors private; they are recognised by their method.
     if (usage := getattr(problem, "format_message", None)) is not None:
-        return " ".join(usage().split()).rstrip("."), getattr(problem, "exit_code", 2)
+        return _plain_usage(" ".join(usage().split()).rstrip(".")), getattr(problem, "exit_code", 2)
     if isinstance(problem, OSError):
         return f"{problem.filename or 'system error'}: {problem.strerror or problem}", StorageError.exit_code
     hint = "" if debug else "; run the command again with --debug for a traceback"
     first_line = str(problem).partition("\n")[0][:300]
     return f"unexpected error, please report it: {type(problem).__name__}: {first_line}{hint}", 1
+
+
+def _plain_usage(message: str) -> str:
+    """A usage error of the parser in words that need no knowledge of it."""
+    for pattern, plain in _PARSER_WORDING:
+        message = pattern.sub(plain, message)
+    return message
 
 
 def _print_error(message: str, code: int) -> int:

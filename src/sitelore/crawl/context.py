@@ -31,6 +31,7 @@ from sitelore.ports import (
 )
 
 if TYPE_CHECKING:
+    from sitelore.crawl.login_watch import LoginWatch
     from sitelore.crawl.media.image_pool import ImagePool
     from sitelore.platform_ports import MediaFiles, MediaLibrary
 
@@ -182,7 +183,8 @@ class VisitContext:
 
     settings: CrawlSettings
     rules: KeyRules
-    read_options: ReadOptions
+    first_read_options: ReadOptions
+    """Options of extraction at the start of the run."""
     fetcher: PoliteFetcher
     robots: Robots
     reader: Reader
@@ -196,6 +198,19 @@ class VisitContext:
     """Probes made in the browser, for rendered pages: a site's error page may look different there."""
     media: MediaContext | None = None
     """None in a run that downloads no media."""
+    login_watch: LoginWatch | None = None
+    """None in a run that cannot be logged out: without a stored session and without declared signs."""
+
+    renewed_secrets: Callable[[], tuple[str, ...]] = tuple
+    """Values that sites have set in stored sessions since the run began. They must not be stored either."""
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """Options of extraction now."""
+        options, renewed = self.first_read_options, self.renewed_secrets()
+        if not renewed:
+            return options
+        return replace(options, redaction=replace(options.redaction, secrets=(*options.redaction.secrets, *renewed)))
 
     def soft_404_detector(self, in_browser: bool) -> Soft404Detector:
         """The detector whose probes are fetched in the same way as the page."""
@@ -217,8 +232,8 @@ def redaction_of(settings: CrawlSettings, operators: Redaction) -> Redaction:
     )
 
 
-def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALONE) -> ReadOptions:
-    """Extraction options of a run."""
+def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALONE, *, login: bool = False) -> ReadOptions:
+    """Extraction options of a run; `login`: it uses a stored session."""
     return ReadOptions(
         dropped_parameters=settings.tracking_parameters,
         overrides=settings.overrides,
@@ -228,4 +243,5 @@ def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALO
         facts=settings.audit_facts or settings.audit,
         documents=settings.documents,
         redaction=redaction_of(settings, operators),
+        login=login,
     )

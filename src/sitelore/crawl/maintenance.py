@@ -22,7 +22,7 @@ import msgspec
 from sitelore import metrics
 from sitelore.crawl.context import VisitContext, WorkerContext
 from sitelore.frontier.admission import SIMILAR, plan_wave
-from sitelore.model.errors import StorageError
+from sitelore.model.errors import OutOfTime, SessionEnded, StorageError
 from sitelore.model.frontier import EventKind, Run, RunEvent, Source, WaveOpened
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.response import Failure
@@ -37,6 +37,7 @@ _WORD = re.compile(r"\w+")
 _QUIET_CYCLES = 2
 """Consecutive cycles in which a shared run must look finished before it is completed."""
 _TIME_LIMIT = "time_limit"
+_SESSION_ENDED = "session_ended"
 _UNREACHABLE = frozenset({Failure.TIMEOUT, Failure.DNS, Failure.CONNECTION, Failure.TLS})
 _ANSWERED = frozenset(
     {UrlState.FORBIDDEN, UrlState.NOT_FOUND, UrlState.SOFT_404, UrlState.HTTP_TERMINAL, *REDIRECT_STATES.values()}
@@ -212,6 +213,17 @@ async def _complete_shared(worker_context: WorkerContext, run: Run) -> None:
     if await worker_context.ledger.end_run(run.id, state, worker_context.clock(), error):
         metrics.RUNS_ENDED.labels(state.value).inc()
         await announce_state(worker_context, run.id, state, error)
+
+
+def interruption_of(run: Run) -> OutOfTime | SessionEnded:
+    """The exception for a run that was interrupted elsewhere, by its recorded reason."""
+    reason, _, message = run.error.partition(": ")
+    return SessionEnded(message) if reason == _SESSION_ENDED else OutOfTime(run.error)
+
+
+def session_error(problem: SessionEnded) -> str:
+    """The recorded reason of a run that was logged out."""
+    return f"{_SESSION_ENDED}: {problem}"
 
 
 def time_limit_error(run: Run) -> str:

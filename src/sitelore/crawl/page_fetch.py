@@ -27,7 +27,6 @@ from sitelore.model.rendering import (
     RenderRequest,
 )
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
-from sitelore.model.settings import Rendering
 from sitelore.model.states import REDIRECT_STATES
 from sitelore.model.url import Url
 
@@ -135,9 +134,10 @@ def as_html(response: Response) -> Response:
 
 async def _render(lease: Lease, decision: RenderDecision, context: VisitContext) -> PageFetch | RenderDecision:
     """Render a page. Returns a decision to use HTTP instead when the browser failed or the URL is not a page."""
-    rendered = await context.renderer.render(_request(lease.url, context.settings.rendering))
+    rendered = await context.renderer.render(_request(lease.url, context))
     if isinstance(rendered, RenderFailure):
         return _render_failed(lease, rendered, decision, context)
+    decision = replace(decision, evidence=(*decision.evidence, *rendered.action_problems))
     from sitelore.extract.page_objects.brand import with_probed  # noqa: PLC0415 most crawls never open a browser
 
     response = with_probed(rendered.response, rendered.probed)
@@ -151,15 +151,17 @@ async def _render(lease: Lease, decision: RenderDecision, context: VisitContext)
     return PageFetch(replace(as_html(response), url=lease.url), decision, rendered.metrics, rendered.screenshot)
 
 
-def _request(url: Url, rendering: Rendering) -> RenderRequest:
+def _request(url: Url, context: VisitContext) -> RenderRequest:
     from sitelore.extract.page_objects.brand import brand_probe  # noqa: PLC0415 as above
 
+    rendering = context.settings.rendering
     return RenderRequest(
         url,
         screenshot=rendering.screenshots,
         probe=brand_probe() if rendering.brand and url.is_root else "",
         expand_frames=rendering.expand_frames,
         expand_shadow_roots=rendering.expand_shadow_roots,
+        actions=context.policy.actions(url),
     )
 
 

@@ -22,7 +22,7 @@ from sitelore.crawl.context import Progress
 from sitelore.extract.redaction.redactor import Redactor, redactor_of
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.api_loader import start_url
-from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
+from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, SessionEnded, UsageError
 from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Offer, RowKind, Run, RunListing, Source
 from sitelore.model.ids import RunId
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Pipeline, Redaction
@@ -37,7 +37,7 @@ _MAX_DIRTY_URLS = 10_000
 
 Crawl = Callable[[Run, Progress, asyncio.Event], Awaitable[Run]]
 """Works on a run until it has ended. Raises `Interrupted` once the event was set and nothing is leased any more, and
-`OutOfTime` once its time limit has passed."""
+`OutOfTime` once its time limit has passed, or `SessionEnded`."""
 
 ATTEMPTS = 2
 _POLL_INTERVAL_S = 1.0
@@ -246,7 +246,7 @@ class RunScheduler:
         _LOG.info("run started in this process", extra=extra)
         try:
             result = await self._crawl(run, job.progress, job.stop)
-        except (Interrupted, OutOfTime):
+        except (Interrupted, OutOfTime, SessionEnded):
             current = await ledger.run(run.id)  # it may have ended before it was stopped
             if current is not None and current.state in ENDED:
                 _LOG.info("run ended", extra={**extra, "state": current.state.value})

@@ -1,4 +1,4 @@
-"""One visit of one URL: check freshness → robots.txt → fetch → extract → classify → soft-404 check → settlement.
+"""One visit of one URL: check freshness → robots.txt → fetch → extract → login check → classify → soft-404 check → settlement.
 
 `visit` writes nothing. It returns a `Settlement` (a verdict and its effects), which the worker redacts and the ledger writes in
 one transaction (`crawl/settle.py`). Blobs are written before that, keyed by their content, so a visit can safely be repeated
@@ -38,7 +38,10 @@ class PageRead:
 
 
 async def visit(lease: Lease, context: VisitContext, prefetched: PageRead | None = None) -> Settlement:
-    """Process one leased URL, from the freshness check to its settlement. A page fetched ahead is not fetched again."""
+    """Process one leased URL, from the freshness check to its settlement. A page fetched ahead is not fetched again.
+
+    Raises `SessionEnded` when the page shows that the crawl is logged out of its site.
+    """
     if lease.kind is RowKind.MEDIA:
         from sitelore.crawl.media.visit import visit_media  # noqa: PLC0415 few runs download media
 
@@ -54,6 +57,8 @@ async def visit(lease: Lease, context: VisitContext, prefetched: PageRead | None
 
     page = prefetched or await read_page(lease, context)
     page_fetch, reading, fetched = page.page_fetch, page.reading, page.page_fetch.fetched
+    if context.login_watch is not None:
+        await context.login_watch.check(lease.url, page_fetch, reading, context)
 
     outcome = classify(lease, fetched, context.settings, context.rules, context.clock())
     if isinstance(outcome, Redirected):

@@ -68,7 +68,6 @@ class Worker:
         self._draining = False
         self._claimed_at: dict[Url, float] = {}
         self._leases: dict[Url, Lease] = {}
-        self._redactor = redactor_of(context.read_options.redaction)
         self._next_claim_at = 0.0
         """The earliest time of the next claim, because the last one emptied the queue. Reset when a wave may have opened."""
         self._is_queue_empty = False
@@ -174,7 +173,7 @@ class Worker:
             # A bug that one page triggers must not end the crawl; it is recorded where `explain` shows it.
             _LOG.exception("visit failed", extra={"run": lease.run, "url": lease.url, "worker": self._id})
             settlement = Settlement(lease, Verdict(UrlState.FAILED, error=f"internal_error: {type(error).__name__}"))
-        self._settler.add(redact_settlement(settlement, self._redactor))
+        self._settler.add(redact_settlement(settlement, redactor_of(self._context.read_options.redaction)))
 
     def _on_visits_done(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or task.exception() is not None:

@@ -46,7 +46,7 @@ _PART_OF_LIST = re.compile(r"/page[/-]\d+/?$|[?&](?:page|paged|p|start|offset)=\
 _MIN_LINKS, _LINK_SHARE = 10, 0.6
 """A page with so many links, which are this share of its words, only lists other pages."""
 _MIN_FOLDER_LINKS, _FOLDER_LINK_SHARE = 3, 0.3
-"""The same for the page of a folder."""
+"""Limits for the page of a folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ from sitelore.model.document import (
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
+from sitelore.model.settings import rules_for
 from sitelore.model.url import Url
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)  # msgspec does not encode Url, a subclass of str, by itself
@@ -80,6 +81,8 @@ _STRATEGIES_WITHOUT_SCRIPTS = frozenset({"text", "api", *FILE_KINDS})
 _MAX_ATTRIBUTE_CHARS = 50_000
 _CUT_ATTRIBUTES = frozenset({"style", "srcset", "data-srcset", "data-lazy-srcset"})
 """Attributes that are lists, so that their start is valid on its own."""
+_PASSWORD_FIELD = "input[type=password]"  # noqa: S105 a selector
+_RAW_TEXT = frozenset({"script", "style", "template", "noscript"})
 _NO_PAGE_OBJECTS: tuple[Any, ...] = ((), (), (), {})
 
 
@@ -110,6 +113,8 @@ class _Draft:
     """Forms, actions, media, brand."""
     facts: AuditFacts | None = None
     """The audit facts of an HTML page."""
+    login_form: bool = False
+    logged_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,8 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
     metadata = read_metadata(page, response, site.rules, scripts)
     resolver = site.on_page(metadata.base)
     links = find_links(page.links, response.url, resolver, nofollow=metadata.robots.nofollow)
+    login_form = options.login and bool(dom.select(tree, _PASSWORD_FIELD))
+    logged_out = _logged_out_sign(tree, response.url, options)
     structured: tuple[Entity, ...] = ()
     page_objects = _NO_PAGE_OBJECTS
     facts: AuditFacts | None = None
@@ -205,7 +212,31 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
         structured=structured,
         page_objects=page_objects,
         facts=facts,
+        login_form=login_form,
+        logged_out=logged_out,
     )
+
+
+def _logged_out_sign(tree: dom.Tree, url: Url, options: ReadOptions) -> str:
+    """Which declared sign of a visitor who is not logged in the page shows; empty when it shows none."""
+    rules = rules_for(options.overrides, url.host) if options.overrides else None
+    if rules is None:
+        return ""
+    signs = rules.logged_out
+    if signs.selector and dom.select_safely(tree, signs.selector):
+        return f"an element matches {signs.selector!r}"
+    if signs.text and signs.text in _text_without_scripts(tree):
+        return f"it contains {signs.text!r}"
+    return ""
+
+
+def _text_without_scripts(tree: dom.Tree) -> str:
+    pieces = [
+        text.data
+        for text in dom.text_nodes(tree)
+        if (element := dom.as_element(text.parent)) is None or element.tag not in _RAW_TEXT
+    ]
+    return " ".join(" ".join(pieces).split())
 
 
 def _read_page_objects(
@@ -342,6 +373,8 @@ def _build_reading(draft: _Draft, response: Response, options: ReadOptions, page
         snapshot=snapshot,
         redactions=redactions,
         shell=shell,
+        login_form=draft.login_form,
+        logged_out=draft.logged_out,
     )
 
 

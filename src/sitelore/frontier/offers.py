@@ -8,6 +8,7 @@ because a settlement may be rejected and the page visited again elsewhere, and i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from itertools import filterfalse
 
@@ -29,6 +30,7 @@ _MAX_CACHED_VERDICTS = 5_000
 MAX_SOURCES = 50_000
 """Sitemaps and collection pages that one worker accepts in a run: as many as one sitemap index may list."""
 _DOCUMENTS = (".pdf", ".docx", ".doc")
+_LOG_OUT = re.compile(r"(?<![a-z])(?:log|sign)[-_]?(?:out|off)(?![a-z])", re.IGNORECASE)
 _Rank = tuple[int, int, int, int]
 _LOWEST_RANK: _Rank = (-1, 0, 0, 0)
 _TOO_MANY_SOURCES: Refusal = (SkipReason.TRAP, f"more than {MAX_SOURCES} sitemaps or parts of collections")
@@ -38,8 +40,16 @@ HELD_A_SECRET: Refusal = (SkipReason.SECRET, "the address holds what may not be 
 class OfferBuilder:
     """Makes and checks the offers of one run."""
 
-    def __init__(self, settings: CrawlSettings, joined_hosts: tuple[str, ...], address_refusal: AddressRefusal) -> None:
+    def __init__(
+        self,
+        settings: CrawlSettings,
+        joined_hosts: tuple[str, ...],
+        address_refusal: AddressRefusal,
+        logged_in_origins: Collection[str] = (),
+    ) -> None:
+        """`logged_in_origins`: where the crawl must not follow links that log it out."""
         self._settings = settings
+        self._logged_in_origins = logged_in_origins
         self._address_refusal = address_refusal
         self._scope = ScopeRule(settings, joined_hosts)
         self._joined = joined_hosts
@@ -235,6 +245,8 @@ class OfferBuilder:
         out = self._scope.refusal(url)
         if out is not None:
             return out
+        if url.origin in self._logged_in_origins and _LOG_OUT.search(url.target):
+            return SkipReason.EXCLUDED, "the link would log the crawl out"
         limit = self._settings.max_depth
         if limit is not None and depth > limit and not self._is_declared(url):
             return SkipReason.DEPTH, f"depth {depth} is beyond the limit of {limit}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from sitelore.model.frontier import Lease, RowKind
 from sitelore.model.rendering import IN_BROWSER, NEEDED, RenderDecision, RenderNote, RenderReason, Shell, SiteRendering
-from sitelore.model.settings import CrawlSettings, RenderMode
+from sitelore.model.settings import CrawlSettings, PageAction, RenderMode, rules_for
 from sitelore.model.url import Url
 
 SHELL_WEIGHT = 1.0
@@ -46,11 +46,15 @@ class RenderPolicy:
             return self.settings.rendering.mode, False
         host = url.host
         if host not in self._modes:
-            overrides = [rules for rules in self.settings.overrides if rules.render is not None and _is_for(rules.domain, host)]
-            nearest = max(overrides, key=lambda rules: len(rules.domain), default=None)
-            mode = nearest.render if nearest is not None else None
+            nearest = rules_for([rules for rules in self.settings.overrides if rules.render or rules.actions], host)
+            mode = None if nearest is None else RenderMode.ALWAYS if nearest.actions else nearest.render
             self._modes[host] = (mode, True) if mode is not None else (self.settings.rendering.mode, False)
         return self._modes[host]
+
+    def actions(self, url: Url) -> tuple[PageAction, ...]:
+        """What is done on a page in the browser before it is read."""
+        rules = rules_for(self.settings.overrides, url.host) if self.settings.overrides else None
+        return rules.actions if rules is not None else ()
 
     def before_fetch(self, lease: Lease) -> RenderDecision | None:
         """The decision to render without trying HTTP; None: HTTP first."""
@@ -132,8 +136,3 @@ def _may_be_page(url: Url) -> bool:
     """Whether the path may be a page: a browser would open other files in a viewer, or download them."""
     name, dot, extension = url.path.rpartition("/")[2].rpartition(".")
     return not dot or not name or extension.lower() not in _FILE_EXTENSIONS
-
-
-def _is_for(domain: str, host: str) -> bool:
-    domain = domain.lower().strip(".")
-    return not domain or host == domain or host.endswith("." + domain)

@@ -67,7 +67,7 @@ def _has_web_scheme(typed: str) -> bool:
     if scheme == "file":
         raise _file_path(typed)
     if scheme not in {"http", "https"}:
-        raise BadUrl(f"{typed!r} is a {scheme}: address; {_supported_scheme(scheme, typed[match.end() :])}")
+        raise BadUrl(f"{typed!r} has the scheme {scheme}; {_supported_scheme(scheme, typed[match.end() :])}")
     if not typed[match.end() :].startswith("//"):
         raise BadUrl(f"{typed!r} has no // after {scheme}:; write {scheme}://{typed[match.end() :].lstrip('/')}.")
     return True

@@ -138,6 +138,8 @@ class ReadOptions:
     """What is redacted in addition to the built-in rules."""
     documents: bool = True
     """Whether PDF and office files are extracted."""
+    login: bool = False
+    """Whether a login form is looked for: the run uses a stored session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,10 @@ class Reading:
     """Evidence that scripts make the page in the browser (`extract/app_shell.py`)."""
     problem: str = ""
     """`content_type: …` when the body is not text, `parse_error: …` when no document could be made."""
+    login_form: bool = False
+    """Whether the page has a password field. Only looked for with `ReadOptions.login`."""
+    logged_out: str = ""
+    """Which declared sign of a visitor who is not logged in the page shows (`LoggedOut`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ SiteloreError
 │   └── VectorsAway       the vector store is unavailable: keyword search continues, missed updates are made later
 ├── Interrupted           the user stopped it; everything settled is kept: exit 11
 ├── OutOfTime             the run's time limit has passed: exit 15
+├── SessionEnded          the crawl was logged out of its site; it continues after a new login: exit 11
+├── LoginFailed           `sitelore login` did not get into the site
 ├── CrawlFailed           a crawl of the Python API failed or kept no page
 ├── ExtractionFailed      no document could be extracted from a page
 ├── ReaderCrashed         a document crashed its extraction process or exceeded the time limit
@@ -88,6 +90,16 @@ class OutOfTime(SiteloreError):
     """The run's time limit has passed."""
 
     exit_code = 15
+
+
+class SessionEnded(SiteloreError):
+    """The crawl was logged out of its site; it continues after a new login."""
+
+    exit_code = 11
+
+
+class LoginFailed(SiteloreError):
+    """`sitelore login` did not get into the site."""
 
 
 class CrawlFailed(SiteloreError):

@@ -11,6 +11,7 @@ from sitelore.model.url import Url
 
 if TYPE_CHECKING:
     from sitelore.model.frontier import Hop  # a circular import at run time
+    from sitelore.model.settings import PageAction
 
 
 class RenderReason(StrEnum):
@@ -45,6 +46,8 @@ class RenderRequest:
     """A script to run in the page before it is modified; its result is `Rendered.probed`."""
     expand_frames: bool = False
     expand_shadow_roots: bool = False
+    actions: tuple[PageAction, ...] = ()
+    """What is done on the page before it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class Rendered:
     screenshot: bytes = b""
     """JPEG; empty unless requested."""
     probed: Any = None
+    action_problems: tuple[str, ...] = ()
+    """Actions that did not work, a sentence for each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -173,6 +174,38 @@ class Loader:
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedOut:
+    """How a domain shows that a visitor is not logged in. A crawl that sees it stops and can be resumed."""
+
+    selector: str = ""
+    """An element with this CSS selector is on the page."""
+    text: str = ""
+    """The page contains this text."""
+    url: str = ""
+    """Pages redirect to a URL that this pattern matches (like those of `--exclude`)."""
+
+
+class ActionKind(StrEnum):
+    """What is done on a page before it is read."""
+
+    CLICK = "click"
+    SCROLL = "scroll"
+    LOAD_MORE = "load_more"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class PageAction:
+    """One action in the browser on every page of a domain, before it is read."""
+
+    kind: ActionKind
+    target: str
+    """A CSS selector; for `scroll` the word `end`."""
+    times: int = 1
+    """How often `load_more` clicks, at most."""
+
+
+@dataclass(frozen=True, slots=True)
 class Overrides:
     """A domain's own extraction rules (`--domain-config`)."""
 
@@ -186,6 +219,17 @@ class Overrides:
     """Collections of the domain's API."""
     own: bool = False
     """Whether the user owns the site: only then may a GraphQL query request the schema."""
+    logged_out: LoggedOut = LoggedOut()
+    """How the domain shows that a visitor is not logged in."""
+    actions: tuple[PageAction, ...] = ()
+    """What is done on every page before it is read. Such pages are rendered in a browser."""
+
+
+def rules_for(overrides: Iterable[Overrides], host: str) -> Overrides | None:
+    """The rules of the nearest domain of a host: its own, or one that it is a subdomain of."""
+    domains = {rules.domain.lower().strip("."): rules for rules in overrides}
+    matching = [domain for domain in domains if not domain or host == domain or host.endswith(f".{domain}")]
+    return domains[max(matching, key=len)] if matching else None
 
 
 class Pipeline(StrEnum):

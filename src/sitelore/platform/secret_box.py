@@ -22,9 +22,10 @@ class SecretUnreadable(Exception):
 class SecretBox:
     """Encrypts secrets with the first key and decrypts with all of them, so that the operator can replace a key."""
 
-    def __init__(self, keys: tuple[str, ...] = ()) -> None:
+    def __init__(self, keys: tuple[str, ...] = (), feature: str = "SITELORE_SECRETS_KEY") -> None:
+        """`feature`: what needs encryption, for the error when its library is missing."""
         if keys:
-            require_extra("secrets", "SITELORE_SECRETS_KEY")
+            require_extra("secrets", feature)
         self._keys = [hashlib.sha256(key.encode()).digest() for key in keys]
 
     def seal(self, secret: str, row: str) -> str:

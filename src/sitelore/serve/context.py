@@ -106,8 +106,8 @@ def context_of(app: App) -> AppContext:
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
-        app.delete_tenant, app.webhooks.service, app.fix_service, app.media_service, app.fetch_document, app.accounts.operations,
-        app.accounts.sessions, None if app.is_shared else app.gate.closed_hosts, app.redaction,
+        app.delete_tenant, app.webhooks.service, app.fix_service, app.media_service, app.fetch_document,
+        app.accounts.operations, app.accounts.sessions, None if app.is_shared else app.gate.closed_hosts, app.redaction,
     )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS,
     *operation_views.ANSWERS, *fix_views.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
-    schemas.FixView, schemas.IssueList, *page_views.ANSWERS, *run_views.ANSWERS,
+    schemas.FixProposalView, schemas.IssueList, *page_views.ANSWERS, *run_views.ANSWERS,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

@@ -480,7 +480,7 @@ class InsightsView(msgspec.Struct, frozen=True):
     insights: dict[str, Any]
 
 
-class FixView(msgspec.Struct, frozen=True):
+class FixProposalView(msgspec.Struct, frozen=True):
     """A proposal that mends a finding in the HTML of its page, or the reason why there is none."""
 
     before: str

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0015"
+REVISION = "0016"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -650,6 +650,19 @@ audit_settings = sa.Table(
     of_tenant(),
 )
 """Which rules are on, with which thresholds, as JSON (`audit/catalogue.py`)."""
+
+site_sessions = sa.Table(
+    "site_sessions",
+    metadata,
+    tenant_column(),
+    sa.Column("origin", Key, primary_key=True),
+    # `SiteSession` as JSON, encrypted (`app/site_sessions.py`).
+    sa.Column("sealed", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("renewed_at", sa.Double, nullable=False),
+    of_tenant(),
+)
+"""Sessions of sites behind a login."""
 
 versions = sa.Table(
     "alembic_version",

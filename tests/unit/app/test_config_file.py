@@ -133,7 +133,7 @@ def test_secrets_come_from_the_environment(example: ConfigFile, monkeypatch: pyt
         ("[crawls]\n", "line 1: unknown table 'crawls' (use [crawl], [[site]] and [access])"),
         ('site = "x"', "line 1: site must be an array of tables (use [[site]])"),
         ("[[site]]\nmax_pages = 5", "line 1: a site needs either url (to crawl it) or domain (for its settings)"),
-        ('[[site]]\nurl = "ftp://x/"', "line 2: url: 'ftp://x/' is a ftp: address; only http and https can be crawled"),
+        ('[[site]]\nurl = "ftp://x/"', "line 2: url: 'ftp://x/' has the scheme ftp; only http and https can be crawled"),
         ('[[site]]\nurl = "x.org"\n[[site]]\nurl = "y.org"\nscope = "all"', "line 5: scope: invalid value 'all'"),
         ('[[site]]\nurl = "x.org"\n[[site]]\nurl = "https://x.org/"', "line 3: https://x.org/ is already a site"),
         ('[[site]]\ndomain = "x.org"\nremove_selectors = ["div..x"]', "line 3: remove_selectors, item 1: 'div..x' is not a"),

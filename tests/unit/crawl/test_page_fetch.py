@@ -56,7 +56,7 @@ def context(fakes: Fakes, settings: CrawlSettings = AUTO, site: SiteRendering | 
     return VisitContext(
         settings=settings,
         rules=DEFAULT_RULES,
-        read_options=ReadOptions(),
+        first_read_options=ReadOptions(),
         fetcher=PoliteFetcher(fakes, gate, settings, lambda: 0.0),
         robots=unused,
         reader=unused,

@@ -40,7 +40,7 @@ def test_missing_settings_have_their_defaults() -> None:
 
 
 def test_a_read_mode_that_does_not_exist_is_refused_with_the_names_of_both() -> None:
-    with pytest.raises(ValueError, match="should be 'full' or 'content'"):
+    with pytest.raises(ValueError, match=r"invalid value 'plain' \(use full or content\)"):
         settings_of(read="plain")
 
 

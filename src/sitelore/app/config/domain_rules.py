@@ -22,10 +22,23 @@ from sitelore.extract.dom import selector_problem
 from sitelore.intake.graphql_limits import graphql_problem
 from sitelore.model.api_loader import MAX_URL_CHARS, start_url
 from sitelore.model.errors import BadConfig
-from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, RenderMode, SlashForm
+from sitelore.model.settings import (
+    ActionKind,
+    Identity,
+    Loader,
+    LoggedOut,
+    Overrides,
+    PageAction,
+    QueryForm,
+    RenderMode,
+    SlashForm,
+)
 from sitelore.model.url import Url
 
-KEYS = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render", "loaders", "own")
+KEYS = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render", "loaders", "own", "loggedOut", "actions")
+_LOGGED_OUT_KEYS = ("selector", "text", "url")
+_ACTION_KEYS = tuple(kind.value for kind in ActionKind)
+_MAX_ACTIONS, _MAX_TIMES = 20, 100
 _IDENTITY_KEYS = ("forceHttps", "slash", "query")
 _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 _MAX_BYTES = 2**20
@@ -132,6 +145,8 @@ class _Entry:
             render=self._render(),
             loaders=self._loaders(),
             own=self._is_own(),
+            logged_out=self._logged_out(),
+            actions=self._actions(),
         )
 
     def _error(self, key: str, message: str) -> BadConfig:
@@ -233,6 +248,52 @@ class _Entry:
             except ValueError as problem:
                 raise self._error("loaders", f"loaders, item {at}: {problem}") from None
         return tuple(loaders)
+
+    def _logged_out(self) -> LoggedOut:
+        """How the domain shows that a visitor is not logged in."""
+        value = self._value(self.data, "loggedOut")
+        if value is None:
+            return LoggedOut()
+        if not isinstance(value, dict) or not value:
+            raise self._error("loggedOut", f"loggedOut must be an object with the keys {', '.join(_LOGGED_OUT_KEYS)}")
+        self._check_keys(value, _LOGGED_OUT_KEYS, " in loggedOut")
+        for key, text in value.items():
+            if not isinstance(text, str) or not text.strip():
+                raise self._error("loggedOut", f"loggedOut.{key} must be text, not {shown(text)}")
+        if problem := selector_problem(value["selector"].strip()) if "selector" in value else "":
+            raise self._error("loggedOut", f"loggedOut.selector: {shown(value['selector'])} is not a CSS selector: {problem}")
+        return LoggedOut(**{key: " ".join(text.split()) for key, text in value.items()})
+
+    def _actions(self) -> tuple[PageAction, ...]:
+        """What is done on every page of the domain before it is read."""
+        value = self._value(self.data, "actions")
+        if value is None:
+            return ()
+        if not isinstance(value, list) or len(value) > _MAX_ACTIONS:
+            raise self._error("actions", f"actions must be a list of at most {_MAX_ACTIONS} objects")
+        if value and self._render() not in {None, RenderMode.ALWAYS}:
+            raise self._error(
+                "actions", f"actions need a browser, but render is {self.data['render']}; leave it out or use always"
+            )
+        return tuple(self._action(data, at) for at, data in enumerate(value, 1))
+
+    def _action(self, data: Any, at: int) -> PageAction:
+        kinds = [key for key in data if key in _ACTION_KEYS] if isinstance(data, dict) else []
+        if len(kinds) != 1:
+            raise self._error("actions", f"actions, item {at} must be an object with one of the keys {', '.join(_ACTION_KEYS)}")
+        kind = ActionKind(kinds[0])
+        self._check_keys(data, (kind, "times") if kind is ActionKind.LOAD_MORE else (kind,), f" in actions, item {at}")
+        target, times = data[kind], data.get("times", 1)
+        if kind is ActionKind.SCROLL and target != "end":
+            raise self._error("actions", f"actions, item {at}: scroll must be end, not {shown(target)}")
+        problem = "not text" if not isinstance(target, str) or not target.strip() else selector_problem(target.strip())
+        if problem:
+            raise self._error("actions", f"actions, item {at}: {shown(target)} is not a CSS selector: {problem}")
+        if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= _MAX_TIMES:
+            raise self._error(
+                "actions", f"actions, item {at}: times must be a number from 1 to {_MAX_TIMES}, not {shown(times)}"
+            )
+        return PageAction(kind, target.strip(), times)
 
     def _form(self, identity: dict[Any, Any], key: str, form: type[_Form]) -> _Form:
         value = identity.get(key, "keep")

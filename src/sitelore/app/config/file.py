@@ -112,9 +112,10 @@ class ConfigFile:
 
 def find_config(path: Path | None) -> ConfigFile | None:
     """The file at this path, else the one that `SITELORE_CONFIG` names, else the one in the working directory."""
-    name = environment_value("SITELORE_CONFIG")
-    if path is not None or name:
-        return read_config(path or Path(name))
+    if path is None and (name := environment_value("SITELORE_CONFIG")):
+        path = Path(name)
+    if path is not None:
+        return read_config(path)
     default = Path(FILE_NAME)
     return read_config(default) if default.is_file() else None
 

@@ -28,7 +28,7 @@ from sitelore.cli.console import (
 )
 from sitelore.cli.setting_options import ACCESS, EXTRACTION, FILES, POLITENESS, WHAT, setting
 from sitelore.export.formats import FORMATS, MARKDOWN
-from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime
+from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, SessionEnded, UsageError
 from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.settings import CrawlSettings, LinkStyle, PersonalPolicy, Pipeline
 
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from sitelore.export.incremental import IncrementalExport
     from sitelore.model.frontier import Run
 
+_Stopped = Interrupted | OutOfTime | SessionEnded
+"""Why a crawl stopped before its end; it can be resumed."""
 _INTERRUPTED_EXPORT_S = 10.0
 """How long an interrupted crawl may export its pages: supervisors commonly kill a process 30 s after they signalled it, and
 finishing the requests in flight takes up to 20 s of them."""
@@ -274,7 +276,7 @@ def crawl(
     if debug:
         log_everything(plans[0].settings.personal if plans else PersonalPolicy.CHUNKS)
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
-    output_options = OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json, index)
+    output_options = OutputOptions(data, _output_folder(out, data), outputs, links, resume, debug, as_json, index)
     code = 0
     for plan in plans:
         run_access = plan_access(access_options, access, plan)
@@ -313,8 +315,15 @@ def pipeline(
         return await start_pipeline(app.ledger, site, name, urls or (), app.clock(), app.redaction)
 
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
-    options = OutputOptions(data, out or data / "pages", outputs, links, as_json=as_json)
+    options = OutputOptions(data, _output_folder(out, data), outputs, links, as_json=as_json)
     return _run(create_run, options, typed_access(AccessOptions(), access, urls or ()))
+
+
+def _output_folder(out: Path | None, data: Path) -> Path:
+    """The directory for files, checked before a crawl that would fail at its end."""
+    if out is not None and out.exists() and not out.is_dir():
+        raise UsageError(f"--out: {out} is a file, not a directory")
+    return out or data / "pages"
 
 
 async def _last_starts(data: Path) -> dict[str, float]:
@@ -410,7 +419,7 @@ def _incremental_export(app: App, run: Run, output: OutputOptions) -> Incrementa
 
 
 async def _export(
-    app: App, run: Run, stopped: Interrupted | OutOfTime | None, early: IncrementalExport, output: OutputOptions
+    app: App, run: Run, stopped: _Stopped | None, early: IncrementalExport, output: OutputOptions
 ) -> ExportedFiles:
     """Write the files of the run. After Ctrl-C it must not take long: then those that were written meanwhile stay."""
     import asyncio
@@ -480,14 +489,14 @@ class _Abandoned(Interrupted):
     """The user pressed Ctrl-C a second time."""
 
 
-async def _work(app: App, run: Run, progress: Progress, early: IncrementalExport) -> tuple[Run, Interrupted | OutOfTime | None]:
+async def _work(app: App, run: Run, progress: Progress, early: IncrementalExport) -> tuple[Run, _Stopped | None]:
     from sitelore.cli.progress import show_progress
 
     writing_app = replace(app, worker_context=replace(app.worker_context, on_settled=early.add))
     try:
         async with show_progress(progress), _stop_on_signals() as stop, early.running():
             return await writing_app.crawl(run, progress, stop), None
-    except (Interrupted, OutOfTime) as stopped:
+    except (Interrupted, OutOfTime, SessionEnded) as stopped:
         return await app.ledger.run(run.id) or run, stopped
 
 
@@ -540,10 +549,12 @@ def _show_summary(summary: Summary, output: OutputOptions) -> None:
     sys.stdout.flush()
 
 
-def _show_how_to_resume(stopped: Interrupted | OutOfTime, summary: Summary, output: OutputOptions) -> None:
+def _show_how_to_resume(stopped: _Stopped, summary: Summary, output: OutputOptions) -> None:
     from sitelore.model.states import ENDED
 
     reason = "interrupted" if isinstance(stopped, Interrupted) else "time limit reached"
+    if isinstance(stopped, SessionEnded):
+        reason = f"{stopped}; stopped"
     hint = "" if summary.run.state in ENDED else f"; {_resume_hint(output)}"
     note(f"sitelore: {reason} after {counted(summary.counts.pages, 'page')}{hint}")
 

@@ -72,6 +72,8 @@ def inspect(
         from sitelore.app.config.domain_rules import read_domain_config
 
         overrides = read_domain_config(domain_config)
+    if Path(target).is_dir():
+        raise UsageError(f"{target} is a directory; name one file, or a URL")
     page_of_target = _inspect_file if Path(target).is_file() else _inspect_url
     page, inspection = run_async(page_of_target(data, _Target(target, url, run), overrides))
     if not as_json:

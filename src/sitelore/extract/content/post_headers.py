@@ -24,10 +24,10 @@ _MAX_LOOKED_AT_WORDS = 40
 _LABEL = re.compile(rb"^\W*[^\W\d][^\d:]*:\s")
 """`Joined: `, `Last edited: `: not the date of the post."""
 _DATE = re.compile(rb"\b(?:19|20)\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d+ ?\w+ ago\b|\b\d{1,2}:\d\d\b", re.IGNORECASE)
-_NAMED_AUTHOR = ", ".join((
-    "[itemprop~=author]", "[rel~=author]", "[class*=author]", "[class*=Author]", "[class*=username]", "[class*=userName]",
-    "[class*=creator]", "[class*=poster]", "[class*=byline]",
-))  # fmt: skip
+_NAMED_AUTHOR = (
+    "[itemprop~=author], [rel~=author], [class*=author], [class*=Author], [class*=username], [class*=userName], "
+    "[class*=creator], [class*=poster], [class*=byline]"
+)
 _SKIPPED_LANDMARKS = SECONDARY_LANDMARKS | LANDMARK[b"pre"] | LANDMARK[b"form"]
 
 

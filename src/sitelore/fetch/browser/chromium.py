@@ -64,6 +64,7 @@ _START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 5.0
 _MEMORY_CHECK_S = 0.5
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_WITHOUT_WINDOW = ("--block-new-web-contents", "--mute-audio")
 _FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -72,7 +73,6 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-site-isolation-trials",  # frames of other sites stay in their page's process and can be read there
-    "--block-new-web-contents",
     "--no-pings",
     "--dns-prefetch-disable",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -80,7 +80,6 @@ _FLAGS = (
     "--proxy-server=http://127.0.0.1:9",  # the discard port: requests outside a run's context reach nothing
     "--proxy-bypass-list=<-loopback>",
     "--js-flags=--max-old-space-size=768",
-    "--mute-audio",
 )
 
 
@@ -101,15 +100,17 @@ class BrowserExecutable:
         return result.stdout.decode("utf-8", "replace").strip()
 
 
-def find_browser(name: str = "", downloads: str = "") -> BrowserExecutable | None:
+def find_browser(name: str = "", downloads: str = "", *, has_window: bool = False) -> BrowserExecutable | None:
     """The executable that the operator named, else the first usual one. A name that does not exist has no fallback.
 
-    `downloads` is the directory of Playwright's own browsers, when it is not the default one.
+    `downloads` is the directory of Playwright's own browsers, when it is not the default one. `has_window`: one that can open
+    a window.
     """
     if name:
         path = shutil.which(name)
         return BrowserExecutable(path) if path else None
-    return next((BrowserExecutable(path) for path in _candidates(downloads) if shutil.which(path)), None)
+    paths = (path for path in _candidates(downloads) if shutil.which(path))
+    return next((BrowserExecutable(path) for path in paths if not has_window or "headless" not in Path(path).name), None)
 
 
 def has_playwright() -> bool:
@@ -168,8 +169,8 @@ class BrowserProcess:
         chromium.on("disconnected", lambda _: self._on_disconnect())
 
     @classmethod
-    async def start(cls, executable: BrowserExecutable) -> BrowserProcess:
-        """Start a browser. Raises `BrowserUnavailable` when that fails."""
+    async def start(cls, executable: BrowserExecutable, *, has_window: bool = False) -> BrowserProcess:
+        """Start a browser, with a window for a login by the user. Raises `BrowserUnavailable` when that fails."""
         from playwright.async_api import Error, async_playwright  # noqa: PLC0415 loaded only when a browser is used
 
         driver = await async_playwright().start()
@@ -177,7 +178,8 @@ class BrowserProcess:
         try:
             chromium = await driver.chromium.launch(
                 executable_path=executable.path,
-                args=[*_FLAGS, *(("--no-sandbox",) if is_root else ())],
+                headless=not has_window,
+                args=[*_FLAGS, *(() if has_window else _WITHOUT_WINDOW), *(("--no-sandbox",) if is_root else ())],
                 ignore_default_args=["--disable-popup-blocking"],
                 chromium_sandbox=not is_root,
                 handle_sigint=False,

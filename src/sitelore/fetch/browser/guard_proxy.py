@@ -21,6 +21,7 @@ import secrets
 import socket
 import ssl
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -145,6 +146,13 @@ class GuardProxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
         self._server = None
+
+    def answer(self, challenge: Mapping[str, Any]) -> dict[str, str]:
+        """The browser's answer to an authentication challenge: credentials for this proxy, none for servers."""
+        if challenge.get("source") != "Proxy":
+            return {"response": "Default"}
+        user, password = self.credentials
+        return {"response": "ProvideCredentials", "username": user, "password": password}
 
     def failure(self, host: str, port: int) -> FailureInfo | None:
         """Why the last connection to this host and port failed."""

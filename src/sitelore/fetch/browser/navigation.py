@@ -80,6 +80,9 @@ class Navigation:
         self.result: NavigationResult | None = None
         """Set when the navigation ended before a document was shown."""
         self.refused = 0
+        self.is_pinned = False
+        """Whether the main frame must stay on its document, because actions are running."""
+        self.pinned_refusals = 0
 
     async def on_request(self, event: dict[str, Any]) -> bool:
         """Whether the main frame may send this request. A refused redirect ends the navigation with the redirect itself."""
@@ -159,6 +162,9 @@ class Navigation:
     async def _refusal(self, url: Url | None, *, is_redirect: bool) -> str | None:
         if url is None:
             return "It is not an http(s) URL."
+        if self.is_pinned:
+            self.pinned_refusals += 1
+            return "Actions must not leave the page."
         refusal = self._rules.guard.judge_url(url)
         if refusal is not None or (self._navigations == 1 and url == self._requested):
             return refusal  # the frontier has admitted the requested URL

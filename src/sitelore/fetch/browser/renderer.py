@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from sitelore.fetch.access import RunAccess
 from sitelore.fetch.browser.chromium import Browser, BrowserProcess, BrowserUnavailable
@@ -15,6 +16,7 @@ from sitelore.fetch.browser.navigation import NavigationCheck, NavigationRules
 from sitelore.fetch.browser.tab import VIEWPORT_HEIGHT, VIEWPORT_WIDTH, Tab, TabCrashed
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.pool import Lookup
+from sitelore.model.platform.access import Cookie
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure
 from sitelore.model.settings import CrawlSettings
@@ -107,6 +109,7 @@ class BrowserRenderer:
         """Drop the run's cookies and pages. The browser process is shared and stays."""
         context, self._context = self._context, None
         if context is not None:
+            await self._keep_session(context, with_storage=True)
             await context.close()
         await self._proxy.close()
 
@@ -118,7 +121,9 @@ class BrowserRenderer:
             tab: Tab | None = None
             try:
                 tab = context.idle_tabs.pop() if context.idle_tabs else await self._open_tab(context)
-                return await tab.render(request)
+                rendered = await tab.render(request)
+                await self._keep_session(context)
+                return rendered
             finally:
                 if tab is not None:
                     await self._release_tab(context, tab)
@@ -129,6 +134,19 @@ class BrowserRenderer:
                     await context.close()
         except TabCrashed:
             return None
+
+    async def _keep_session(self, context: _RunContext, *, with_storage: bool = False) -> None:
+        """Copy what sites have set in the browser to their stored sessions, which requests over HTTP use as well."""
+        origins = self._access.session_origins
+        if not origins or context.process.is_dead:
+            return
+        with contextlib.suppress(Exception):  # the session is kept as it was
+            async with asyncio.timeout(_OPEN_TIMEOUT_S):
+                state = await context.context.storage_state() if with_storage else None
+                stored = {entry["origin"]: entry["localStorage"] for entry in state["origins"]} if state else {}
+                for origin in origins:
+                    items = [(item["name"], item["value"]) for item in stored[origin]] if origin in stored else None
+                    self._access.store_from_browser(origin, cookies_of(await context.context.cookies(origin)), items)
 
     async def _release_tab(self, context: _RunContext, tab: Tab) -> None:
         await tab.reset()
@@ -194,6 +212,21 @@ def _first_state(access: RunAccess) -> StorageState | None:
         for origin, items in access.local_storage().items()
     ]
     return cast("StorageState", {"cookies": [], "origins": origins}) if origins else None
+
+
+def cookies_of(entries: Iterable[Mapping[str, Any]]) -> list[Cookie]:
+    """Cookies of the browser. Their domain begins with a dot where subdomains get them as well."""
+    return [
+        Cookie(
+            entry["name"],
+            entry["value"],
+            entry["domain"],
+            entry["path"],
+            bool(entry["secure"]),
+            entry["expires"] if entry["expires"] > 0 else None,
+        )
+        for entry in entries
+    ]
 
 
 async def _storage_state(context: _RunContext | None) -> StorageState | None:

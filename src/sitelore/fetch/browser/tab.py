@@ -7,11 +7,13 @@ import base64
 import contextlib
 import secrets
 import time
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sitelore.fetch.access import RunAccess
+from sitelore.fetch.browser.actions import ACTIONS_S, ActionRunner
 from sitelore.fetch.browser.navigation import Navigation, NavigationEnded, NavigationResult, NavigationRules
 from sitelore.fetch.browser.network_monitor import NetworkMonitor, blocked_patterns, blocked_types
 from sitelore.fetch.browser.page_scripts import (
@@ -25,6 +27,7 @@ from sitelore.fetch.browser.page_scripts import (
 from sitelore.fetch.failures import FailureInfo, explain_net_error, is_broken_body
 from sitelore.model.rendering import Rendered, RenderFailure, RenderMetrics, RenderRequest
 from sitelore.model.response import Failure, Response
+from sitelore.model.settings import PageAction
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:
@@ -68,6 +71,7 @@ class _Capture:
     nodes: int
     screenshot: bytes
     probed: Any
+    action_problems: tuple[str, ...] = ()
 
 
 class Tab:
@@ -233,7 +237,9 @@ class Tab:
             wire_bytes=monitor.wire_bytes,
             elapsed_s=metrics.elapsed_s,
         )
-        return Rendered(response, navigation.chain, metrics, capture.screenshot, capture.probed)
+        return Rendered(
+            response, navigation.chain, metrics, capture.screenshot, capture.probed, action_problems=capture.action_problems
+        )
 
     async def _capture(
         self, request: RenderRequest, navigation: Navigation, monitor: NetworkMonitor, deadline: float
@@ -243,13 +249,31 @@ class Tab:
         idle_at = time.perf_counter()
         world = await self._step(self._create_world(self._main_frame))
         probed = await self._step(self._evaluate(request.probe, world)) if request.probe else None
+        action_problems: tuple[str, ...] = ()
+        if request.actions:
+            deadline += ACTIONS_S
+            action_problems = await self._act(request.actions, navigation, monitor, world, deadline)
+            has_lazy_content = await self._wait_idle(monitor, deadline)
         if has_lazy_content:
             await self._scroll_through(monitor, world, deadline)
         if request.expand_frames:
             await self._collect_frames(world, shadow=request.expand_shadow_roots)
         document = await self._serialize(request, world, navigation, monitor)
         screenshot = await self._take_screenshot(world) if request.screenshot else b""
-        return _Capture(idle_at, document["html"].encode("utf-8", "replace"), int(document["nodes"]), screenshot, probed)
+        body = document["html"].encode("utf-8", "replace")
+        return _Capture(idle_at, body, int(document["nodes"]), screenshot, probed, action_problems)
+
+    async def _act(
+        self, actions: Sequence[PageAction], navigation: Navigation, monitor: NetworkMonitor, world: int, deadline: float
+    ) -> tuple[str, ...]:
+        """Execute the actions of the page's domain. Returns what did not work."""
+        runner = ActionRunner(
+            lambda script: self._step(self._evaluate(script, world, wait=True)),
+            partial(self._wait_idle, monitor),
+            partial(self._scroll_through, monitor, world),
+            navigation,
+        )
+        return await runner.run(actions, deadline)
 
     async def _navigate(self, url: str, navigation: Navigation, deadline: float) -> None:
         """Start the navigation and wait until the browser has a document to show."""
@@ -497,10 +521,7 @@ class Tab:
 
         Chromium asks for the first document and then sends them with every request of the browser context.
         """
-        answer = {"response": "Default"}
-        if event["authChallenge"].get("source") == "Proxy":
-            user, password = self._rules.proxy.credentials
-            answer = {"response": "ProvideCredentials", "username": user, "password": password}
+        answer = self._rules.proxy.answer(event["authChallenge"])
         with contextlib.suppress(TabCrashed, _DocumentReplaced):
             await self._send("Fetch.continueWithAuth", requestId=event["requestId"], authChallengeResponse=answer)
 
@@ -529,16 +550,21 @@ class Tab:
             elif is_response:
                 await self._send("Fetch.continueResponse", requestId=request_id)
             else:
-                await self._send("Fetch.continueRequest", requestId=request_id, **self._changes(event["request"]))
+                changes = changed_headers(self._rules.access, event["request"])
+                await self._send("Fetch.continueRequest", requestId=request_id, **changes)
 
-    def _changes(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The headers and cookies that this request's origin gets. They do not follow a redirect: each hop is paused anew."""
-        url = Url.parse(request["url"])
-        headers = request["headers"]
-        with_access = self._rules.access.apply(url, headers) if url is not None else headers
-        if with_access is headers:
-            return {}
-        return {"headers": [{"name": name, "value": value} for name, value in with_access.items()]}
+
+def changed_headers(access: RunAccess, request: dict[str, Any]) -> dict[str, Any]:
+    """The headers and cookies that this request's origin gets, as parameters of `Fetch.continueRequest`.
+
+    They do not follow a redirect: each hop is paused anew.
+    """
+    url = Url.parse(request["url"])
+    headers = request["headers"]
+    with_access = access.apply(url, headers) if url is not None else headers
+    if with_access is headers:
+        return {}
+    return {"headers": [{"name": name, "value": value} for name, value in with_access.items()]}
 
 
 def _child_frames(tree: dict[str, Any]) -> list[tuple[str, str]]:

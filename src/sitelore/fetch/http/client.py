@@ -80,6 +80,7 @@ class HttpFetcher:
         cookies = [value for name, value in reader.headers if name == "set-cookie"]
         if cookies and request.body is None:
             self._cookies.store(request.url, cookies)
+            self._access.store(request.url, cookies)
         return reader.result()
 
     async def close(self) -> None:

@@ -41,9 +41,28 @@ class CookieJar:
         return bool(self._jar)
 
     def add(self, host: str, cookie: Cookie) -> None:
-        """Add a cookie of the user for one host."""
-        own = _Cookie(cookie.name, cookie.value, host, True, cookie.path, cookie.secure, cookie.expires)
-        self._jar.setdefault(host, {})[own.name, own.path] = own
+        """Add a cookie of the user. Without a domain of its own it is for this host alone."""
+        domain = cookie.domain.lower().lstrip(".") or host
+        host_only = not cookie.domain.startswith(".")
+        own = _Cookie(cookie.name, cookie.value, domain, host_only, cookie.path, cookie.secure, cookie.expires)
+        self._jar.setdefault(domain, {})[own.name, own.path] = own
+
+    def cookies(self) -> tuple[Cookie, ...]:
+        """All cookies that have not expired, in the order in which they were set."""
+        now = self._clock()
+        return tuple(
+            Cookie(
+                cookie.name,
+                cookie.value,
+                cookie.domain if cookie.host_only else f".{cookie.domain}",
+                cookie.path,
+                cookie.secure,
+                cookie.expires,
+            )
+            for cookies in self._jar.values()
+            for cookie in cookies.values()
+            if cookie.expires is None or cookie.expires > now
+        )
 
     def store(self, url: Url, headers: Sequence[str]) -> None:
         """Store the Set-Cookie values of a response from this URL; invalid ones are dropped."""

@@ -41,7 +41,7 @@ from sitelore.serve.schemas import (
     AuditView,
     FindingList,
     FindingView,
-    FixView,
+    FixProposalView,
     IgnoreView,
     InsightsView,
     IssueList,
@@ -220,7 +220,7 @@ async def show_finding(site: SiteName, finding_id: FindingId, service: Service, 
     "/sites/{site}/findings/{finding_id}/fix",
     response_class=Response,
     summary="A proposal for a finding",
-    responses=answers(FixView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FixProposalView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND, problems.FORBIDDEN),
 )
 async def show_fix(site: SiteName, finding_id: FindingId, service: Service, _caller: Reader) -> Response:
     """How the stored HTML of the page would be changed, as `sitelore fix` proposes it; nothing is changed."""
@@ -232,8 +232,8 @@ async def show_fix(site: SiteName, finding_id: FindingId, service: Service, _cal
     try:
         proposal = await html_proposal(context.ledger, context.blobs, record, context.clock())
     except NoFix as reason:
-        return _json(FixView("", "", str(reason)))
-    return _json(FixView(proposal.before, proposal.after, ""))
+        return _json(FixProposalView("", "", str(reason)))
+    return _json(FixProposalView(proposal.before, proposal.after, ""))
 
 
 @router.post(

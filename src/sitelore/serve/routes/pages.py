@@ -56,7 +56,7 @@ _SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "Content-D
 )
 async def show_newest_page(url: PageUrl, service: Service) -> Response:
     """The newest stored version of a page, over all sites and runs of the tenant."""
-    page = await service.context.search_service.page(_parsed(url))
+    page = await service.context.search_service.page(parsed_url(url))
     if page is None:
         raise ApiProblem(problems.PAGE_NOT_FOUND, "no page of this URL is stored")
     return Response(encode(content_view(page, is_cached=True)), media_type=JSON)

@@ -128,6 +128,15 @@ CREATE TABLE audit_settings (
 	PRIMARY KEY (tenant_id, site_id),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
+CREATE TABLE site_sessions (
+	tenant_id INTEGER NOT NULL,
+	origin TEXT NOT NULL,
+	sealed TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	renewed_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, origin),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
 CREATE TABLE brands (
 	tenant_id INTEGER NOT NULL,
 	entered TEXT,

@@ -118,7 +118,7 @@ async def show_repository(call: Reader) -> Response:
     responses=answers(RepositoryView, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
 )
 async def connect_repository(body: NewRepository, call: Manager) -> Response:
-    """Connect a repository on GitHub or GitLab, in place of the one before. Its host is asked whether the token may write."""
+    """Connect a repository on GitHub or GitLab, in place of the one before. Its host must confirm that the token may write."""
     host = RepositoryHost(body.host) if body.host is not None else None
     with _as_problems():
         repository = await call.service.connect(
@@ -186,7 +186,7 @@ async def list_fixes(
 )
 async def show_fix(fix_id: FixId, call: Reader) -> Response:
     """A request as it was last seen. A server looks at an open pull request every ten minutes."""
-    return _found(await call.service.find(call.tenant, call.site, fix_id))
+    return _fix_answer(await call.service.find(call.tenant, call.site, fix_id))
 
 
 @router.post(
@@ -197,10 +197,10 @@ async def show_fix(fix_id: FixId, call: Reader) -> Response:
 )
 async def refresh_fix(fix_id: FixId, call: Manager) -> Response:
     """Ask the host for the state of an open pull request, and show the request."""
-    return _found(await call.service.refresh(call.tenant, call.site, fix_id))
+    return _fix_answer(await call.service.refresh(call.tenant, call.site, fix_id))
 
 
-def _found(request: FixRequest | None) -> Response:
+def _fix_answer(request: FixRequest | None) -> Response:
     if request is None:
         raise ApiProblem(problems.FIX_NOT_FOUND)
     return Response(encode(fix_view(request)), media_type=JSON)
