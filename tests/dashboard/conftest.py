@@ -63,7 +63,8 @@ class Screen:
     def settle(self) -> None:
         """Wait until everything that the screen requested has arrived."""
         self.page.wait_for_function(
-            "() => document.querySelector('#root > *') && !document.querySelector('[aria-label=\"Loading …\"]')"
+            "() => document.querySelector('#root > *')"
+            " && !document.querySelector('[aria-label=\"Loading …\"], [aria-busy=true]')"
         )
 
     def on_error(self, error: Error) -> None:

@@ -30,7 +30,11 @@ USAGE, FAILED, DISK = 2, 1, 3
 # (command line, exit code, message)
 MISTAKES = [
     # What to crawl
-    ("crawl", USAGE, "a crawl needs a URL, a --sitemap or --resume; for example: sitelore crawl https://example.com"),
+    (
+        "crawl",
+        USAGE,
+        "a crawl needs a URL, a --sitemap or --resume, or a [[site]] in sitelore.toml; for example: sitelore crawl https://example.com",
+    ),
     ("https://example.com", USAGE, "no such command 'https://example.com'; did you mean `sitelore crawl https://example.com`?"),
     ("crwal https://example.com", USAGE, "No such command 'crwal'. Did you mean 'crawl'?"),
     ("crawl http//example.com", USAGE, "'http//example.com' has no : after http; did you mean http://example.com?"),
@@ -57,21 +61,21 @@ MISTAKES = [
     ),
     # Values of options
     ("crawl {url} --max-page 5", USAGE, "No such option: --max-page (Possible options: --max-depth, --max-pages)"),
-    ("crawl {url} --max-pages ten", USAGE, "Invalid value for '--max-pages': 'ten' is not a whole number"),
-    ("crawl {url} --max-pages 0", USAGE, "Invalid value for '--max-pages': 0 is less than 1"),
-    ("crawl {url} --delay -1", USAGE, "Invalid value for '--delay': -1.0 is not between 0 and 3600"),
-    ("crawl {url} --delay fast", USAGE, "Invalid value for '--delay': 'fast' is not a number"),
+    ("crawl {url} --max-pages ten", USAGE, "--max-pages: invalid number 'ten' (use a whole number from 1 to 1,000,000,000)"),
+    ("crawl {url} --max-pages 0", USAGE, "--max-pages: invalid number 0 (use a whole number from 1 to 1,000,000,000)"),
+    ("crawl {url} --delay -1", USAGE, "--delay: invalid duration -1.0 (use 0 to 3600 seconds)"),
+    ("crawl {url} --delay fast", USAGE, "--delay: invalid duration 'fast' (use seconds, 90s, 30m or 24h)"),
     (
         "crawl {url} --scope site",
         USAGE,
-        "Invalid value for '--scope': 'site' is not one of 'host', 'origin', 'domain', 'prefix'",
+        "--scope: invalid value 'site' (use host, origin, domain or prefix)",
     ),
     ("crawl {url} --ttl banana", USAGE, "--ttl: invalid duration 'banana' (use 90s, 30m, 24h or 7d)"),
     ("crawl {url} --time-limit 10", USAGE, "--time-limit: invalid duration '10' (use 90s, 30m, 24h or 7d)"),
     (
         "crawl {url} --allow-private 10.0.0.0/99",
         USAGE,
-        "--allow-private: invalid network '10.0.0.0/99' (use 10.0.0.0/8 or fd00::/8)",
+        "--allow-private: invalid host '10.0.0.0/99' (use 10.0.0.0/8 or fd00::/8)",
     ),
     ("crawl {url} --auth ann", USAGE, "auth: invalid credentials (use USER:PASSWORD)"),
     ("crawl {url} --header Authorization", USAGE, "header: invalid header (use 'Name: value' in printable ASCII)"),

@@ -197,9 +197,10 @@ def test_a_killed_crawl_leaves_whole_files_and_the_next_crawl_removes_those_of_p
 
 
 def test_a_folder_that_cannot_be_written_is_reported_while_the_crawl_goes_on(tmp_path: Path) -> None:
-    out = tmp_path / "file"
-    out.write_text("not a folder", encoding="utf-8")
+    out = tmp_path / "pages"
+    out.mkdir()
     with serve_site(site(small_site())) as http_server:
+        host_folder(http_server, tmp_path).write_text("not a folder", encoding="utf-8")
         done = run_cli("crawl", http_server.url(), "--data", str(tmp_path / "data"), "--out", str(out), *FLAGS)
         assert done.code == 3, done.err
         assert len(http_server.targets()) >= 5

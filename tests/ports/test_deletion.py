@@ -36,7 +36,7 @@ from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.platform.schema import crawl_jobs, page_deletions, schedules
+from sitelore.store.platform.schema import connected_repositories, crawl_jobs, fix_requests, page_deletions, schedules
 from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, pattern_stats, prefetches, runs
 from sitelore.store.vectors import pgvector
@@ -101,6 +101,7 @@ class Store:
         await self.owner.write(insert)
         await audited(SqlAuditStore(self.ledger._engine, run.tenant), run)
         await self.owner.write(_insert_channel, run)
+        await self.owner.write(_insert_fix_request, run)
 
     async def _index(self, run: Run, texts: Sequence[str]) -> None:
         await self.search_index.open_epoch(run.site, EPOCH)
@@ -139,6 +140,20 @@ def _insert_channel(conn: sa.Connection, run: Run) -> None:
         conn.execute(sa.insert(page_deletions).values(**site, url_id=1, run_id=run.id))
         rule = {"cron": "0 0 * * 0", "time_zone": "UTC", "jitter_s": 0, "next_at": 0.0, "due_at": 0.0}
         conn.execute(sa.insert(schedules).values(**tenant, channel_id=channel, **rule))
+
+
+def _insert_fix_request(conn: sa.Connection, run: Run) -> None:
+    """Connect a repository to the site of the run, with a pull request for its findings."""
+    made = {"tenant_id": run.tenant, "site_id": run.site, "url": "", "created_at": 0.0, "created_by": ""}
+    repository = {**made, "host": "github", "base": "", "token": ""}
+    connected = sa.select(connected_repositories).where(
+        connected_repositories.c.tenant_id == run.tenant, connected_repositories.c.site_id == run.site
+    )
+    if conn.execute(connected).first() is None:
+        conn.execute(sa.insert(connected_repositories).values(**repository))
+    request = {"id": run.id, "repository": "owner/name", "subject": "s", "branch": run.id, "state": "open", "error": ""}
+    lists = {"rules": "[]", "chosen": "[]", "findings": "[]"}
+    conn.execute(sa.insert(fix_requests).values(**made, **request, **lists, updated_at=0.0, due_at=0.0))
 
 
 def _chunk(url: str, text: str) -> IndexedChunk:

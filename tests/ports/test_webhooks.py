@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import random
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -185,7 +186,13 @@ async def test_a_receiver_that_fails_half_the_time_gets_every_event_in_the_order
     database: Database, hook: Receiver
 ) -> None:
     chance = random.Random(7)
-    hook.answer = lambda _: Reply(chance.choice((204, 500)))
+    failures: dict[str, int] = defaultdict(lambda: chance.choice((0, 0, 1, 1, 3)))
+
+    def fail_half_of_the_requests(request: Received) -> Reply:
+        failures[request.id] -= 1
+        return Reply(500 if failures[request.id] >= 0 else 204)
+
+    hook.answer = fail_half_of_the_requests
     runs = [f"run-{number}" for number in range(5)]
     async with sending(database) as here:
         endpoint, _ = await here.service.create(DEFAULT_TENANT, hook.url)

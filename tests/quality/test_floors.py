@@ -35,7 +35,7 @@ F1_FLOORS = {
     "collection": 0.813,
     "product": 0.713,
 }
-ALL_FLOORS = {"f1": 0.884, "precision": 0.866, "recall": 0.944, "with_share": 0.893, "without_share": 0.053}
+ALL_FLOORS = {"f1": 0.884, "precision": 0.865, "recall": 0.944, "with_share": 0.893, "without_share": 0.053}
 """`without_share` is a ceiling."""
 
 

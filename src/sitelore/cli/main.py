@@ -39,7 +39,7 @@ COMMANDS = {
     "init": _Command("config", "Write a commented sitelore.toml."),
     "config": _Command("config", "Show the settings in force, and where each comes from."),
     "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
-    "login": _Command("login", "Log in to a site in a browser and store the session for crawls."),
+    "login": _Command("login", "Log in to a site and store the session for crawls."),
     "search": _Command("search", "Search the crawled pages."),
     "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
     "insights": _Command("audit", "Show figures about a crawled site, from its latest audit."),

@@ -71,7 +71,7 @@ function PageActions({ run, url, page }: { run: string; url: string; page: Page 
   }, [go, next, previous])
   const citation = texts.detail.citation(page.title || shownUrl(page.url), page.url, page.fetched_at?.slice(0, 10) ?? '')
   return (
-    <Group gap="xs">
+    <Group gap="xs" aria-busy={neighbours.isPending}>
       <CopyText text={page.markdown} label={texts.detail.copyMarkdown} />
       <CopyText text={citation} label={texts.detail.copyCitation} />
       <Button size="xs" variant="default" disabled={!previous} title={texts.detail.keys} onClick={() => previous && go(previous)}>

@@ -49,7 +49,7 @@ def login(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Log in to a site in a browser and store the session for crawls.
+    """Log in to a site and store the session for crawls.
 
     \b
     sitelore login https://app.example.com
