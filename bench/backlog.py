@@ -38,7 +38,7 @@ from sitelore.model.url import Url
 from sitelore.ports import BlobStorage
 from sitelore.store.engine import PostgresConfig, open_postgres
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.notifications.local import LocalEvents, LocalNotifier
+from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
 POLLS = 100
 AT_ONCE = 4

@@ -28,8 +28,8 @@ from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.platform.webhooks import DeliveryListing, DeliveryState, EndpointChange
 from sitelore.model.url import Url
 from sitelore.platform.secret_box import SecretBox
-from sitelore.platform.webhook_delivery import FETCH_SETTINGS, WebhookSender
-from sitelore.platform.webhooks import WebhookService
+from sitelore.platform.webhooks.delivery import FETCH_SETTINGS, WebhookSender
+from sitelore.platform.webhooks.endpoints import WebhookService
 from sitelore.store.engine import open_sqlite
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.platform.webhooks import SqlWebhooks

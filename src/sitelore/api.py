@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sitelore.app.config.kinds import Items
+from sitelore.model.access.access import Access
 from sitelore.model.errors import (
     CrawlFailed,
     DataDirBusy,
@@ -27,7 +28,6 @@ from sitelore.model.errors import (
     SessionEnded,
     UsageError,
 )
-from sitelore.model.platform.access import Access
 from sitelore.model.response import Response
 from sitelore.model.settings import CrawlSettings, Identity
 from sitelore.model.states import KEPT, UNCHANGED, RunState

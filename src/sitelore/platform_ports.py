@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import RunId, SiteId, TenantId
 from sitelore.model.platform.accounts import AccountChange, StoredToken, Token, User, UserRole
-from sitelore.model.platform.audit import AuditEntry, AuditRecord
+from sitelore.model.platform.audit_log import AuditEntry, AuditRecord
 from sitelore.model.platform.brands import StoredBrand
 from sitelore.model.platform.channels import (
     Channel,

@@ -75,7 +75,7 @@ EXCEPTIONS = {
     "src/sitelore/index/languages.py": {"door": "a Dutch stop word"},
     "src/sitelore/index/prompt_injection.py": dict.fromkeys(("asked", "said", "told"), "words that injected text uses"),
     "src/sitelore/serve/mcp/formatting.py": {"whoever": "a notice for language models, with its established wording"},
-    "src/sitelore/store/gate.lua": {"asked": "a field of a hash in Redis, shared with processes of other versions"},
+    "src/sitelore/store/redis/gate.lua": {"asked": "a field of a hash in Redis, shared with processes of other versions"},
     "src/sitelore/store/migrations/versions/v0005_knowledge.py": dict.fromkeys(_STORED, "columns and an index of the database"),
     "src/sitelore/store/migrations/versions/v0007_tenants.py": dict.fromkeys(
         ("reckoned", "shelved", "told"), "columns that the migration renames"

@@ -22,9 +22,9 @@ from sitelore.model.ids import RunId
 from sitelore.model.platform.accounts import TENANT_SCOPES, TokenScope
 from sitelore.model.platform.rate_limits import parse_rate_limits
 from sitelore.serve.app import ROUTERS
-from sitelore.serve.auth import required_scope
 from sitelore.serve.context import ApiSettings, AppContext, context_of
-from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
+from sitelore.serve.security.auth import required_scope
+from sitelore.serve.security.middleware import OPEN_PATHS, PUBLIC_PATHS
 
 OPERATOR = "the-token-of-the-operator"
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "api.md"

@@ -22,8 +22,8 @@ from tests.support.http_server import page, prose, redirect, serve_site, site
 
 from sitelore.serve.app import application
 from sitelore.serve.context import ApiSettings
-from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
 from sitelore.serve.openapi import openapi_document
+from sitelore.serve.security.middleware import OPEN_PATHS, PUBLIC_PATHS
 
 pytestmark = pytest.mark.alone("a thousand requests in one test, which would starve the tests beside it")
 

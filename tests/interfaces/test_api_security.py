@@ -20,8 +20,8 @@ from tests.support.http_server import page, prose, redirect, serve_site, site
 from sitelore.model.errors import DiskFull, UsageError
 from sitelore.model.platform.rate_limits import parse_rate_limits
 from sitelore.serve.context import ApiSettings, AppContext
-from sitelore.serve.middleware import BODY_BYTES
 from sitelore.serve.problems import KINDS
+from sitelore.serve.security.middleware import BODY_BYTES
 from sitelore.serve.server import is_loopback, listening_socket
 
 TOKENS = ("a-token-of-the-first-kind", "a-token-of-another-kind")

@@ -12,7 +12,7 @@ from tests.interfaces.test_api_access import OPERATOR, scaled_idle_app
 from tests.support.http_server import page, prose, serve_site, site
 
 from sitelore.model.platform.rate_limits import parse_rate_limits
-from sitelore.platform.channels import ChannelService
+from sitelore.platform.channels.channels import ChannelService
 from sitelore.serve.context import ApiSettings
 
 PATH = "/auth/v1/register/complete"

@@ -22,10 +22,10 @@ from tests.support.crawls import crawl, crawl_settings
 from tests.support.http_server import page, prose, redirect, serve_site, site
 
 from sitelore.model.platform.rate_limits import parse_rate_limits
-from sitelore.platform.authentication import ONE_TIME_LOGIN
+from sitelore.platform.accounts.authentication import ONE_TIME_LOGIN
 from sitelore.serve import dashboard
 from sitelore.serve.context import ApiSettings, AppContext
-from sitelore.serve.sessions import Sessions
+from sitelore.serve.security.sessions import Sessions
 
 TOKEN = "a-token-of-the-operator"
 

@@ -22,8 +22,8 @@ from tests.interfaces.mcp_app import FakeBackend
 from sitelore.app.demo_site import demo_site
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.platform.accounts import MCP_SCOPES, TENANT_SCOPES, Caller, TokenKind
-from sitelore.platform.accounts import AccountService, TokenRequest
-from sitelore.platform.tenants import TenantService
+from sitelore.platform.accounts.accounts import AccountService, TokenRequest
+from sitelore.platform.accounts.tenants import TenantService
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.server import listening_socket, serve

@@ -16,8 +16,8 @@ from tests.support.http_server import HttpServer, Pages, page, prose, serve_site
 from tests.support.workers import create_database, drop_database, export, worker_settings
 
 from sitelore.app.app import App
-from sitelore.app.backup import deletion_lock
-from sitelore.app.deletion import delete_runs
+from sitelore.app.operations.backup import deletion_lock
+from sitelore.app.operations.deletion import delete_runs
 from sitelore.app.wiring import embedded, scaled
 from sitelore.crawl.context import Progress
 from sitelore.model.errors import UsageError

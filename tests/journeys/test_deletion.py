@@ -18,7 +18,7 @@ from tests.support.webhook_receiver import Reply, receiver
 from tests.support.workers import export, scaled_app
 
 from sitelore.app.app import App
-from sitelore.app.deletion import (
+from sitelore.app.operations.deletion import (
     delete_expired,
     delete_runs,
     delete_site,

@@ -20,7 +20,7 @@ from tests.support.pictures import picture, png_bomb
 from tests.support.workers import crawl_with_workers, scaled_app, worker_pool
 
 from sitelore.app.app import App
-from sitelore.app.deletion import delete_site, purge_media, sweep_media
+from sitelore.app.operations.deletion import delete_site, purge_media, sweep_media
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import MediaCounts
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME

@@ -327,7 +327,7 @@ MUTANTS = (
     ),
     Mutant(
         "unread-events-without-a-limit",
-        "store/notifications/local.py",
+        "store/local_notifications.py",
         "deque(maxlen=_MAX_UNREAD)",
         "deque()",
         "A follower that does not read fills the memory.",
@@ -335,7 +335,7 @@ MUTANTS = (
     ),
     Mutant(
         "cancelled-enter-keeps-its-slot",
-        "store/redis_gate.py",
+        "store/redis/gate.py",
         'if command == "enter":  # Redis may have given the slot: give it back',
         'if command == "leave":',
         "A cancelled request occupies a slot of its host until the slot expires.",
@@ -343,7 +343,7 @@ MUTANTS = (
     ),
     Mutant(
         "gap-lost-with-redis",
-        "store/gate.lua",
+        "store/redis/gate.lua",
         "if since >= 0 then last = math.max(last, now - since) end\n",
         "",
         "After Redis lost its data a host is fetched before its gap has passed.",

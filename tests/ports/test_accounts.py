@@ -21,11 +21,11 @@ from sitelore.model.platform.accounts import (
     TokenScope,
     UserRole,
 )
-from sitelore.platform.accounts import AccountService, TokenRequest, check_chain
-from sitelore.platform.authentication import CACHE_S, Authenticator
-from sitelore.platform.tenants import TenantService
+from sitelore.platform.accounts.accounts import AccountService, TokenRequest, check_chain
+from sitelore.platform.accounts.authentication import CACHE_S, Authenticator
+from sitelore.platform.accounts.tenants import TenantService
 from sitelore.store.ledger import SqlRunQueue
-from sitelore.store.platform.accounts import SqlAccountDirectory
+from sitelore.store.platform.accounts.repository import SqlAccountDirectory
 
 NOW = 1_700_000_000.0
 

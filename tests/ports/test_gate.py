@@ -21,7 +21,7 @@ from sitelore.model.settings import Pace
 from sitelore.ports import Feedback, HostGate
 
 if TYPE_CHECKING:
-    from sitelore.store.redis_gate import RedisGate
+    from sitelore.store.redis.gate import RedisGate
 
 HOST, OTHER, OWN = "example.com", "example.org", "127.0.0.1:8000"
 GOOD = Feedback(0.01, status=200)
@@ -37,8 +37,8 @@ class Shared:
     """The gates of two processes on one empty Redis, and a client for the test."""
 
     def __init__(self, url: str) -> None:
-        from sitelore.store.notifications.redis import open_redis
-        from sitelore.store.redis_gate import RedisGate
+        from sitelore.store.redis.gate import RedisGate
+        from sitelore.store.redis.notifications import open_redis
 
         self.clients = [open_redis(url) for _ in range(3)]
         self.redis = self.clients[2]
@@ -216,7 +216,7 @@ async def test_a_cancelled_enter_keeps_no_slot(shared: Shared) -> None:
 
 
 async def test_a_cancelled_enter_gives_its_slot_back_before_the_slot_expires(shared: Shared) -> None:
-    from sitelore.store.redis_gate import RedisGate
+    from sitelore.store.redis.gate import RedisGate
 
     one, other = RedisGate(shared.clients[0], slot_s=60.0), shared.gates[1]
     entering = [asyncio.create_task(one.enter(HOST, FAST)) for _ in range(FAST.per_host)]

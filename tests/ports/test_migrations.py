@@ -19,9 +19,9 @@ from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.migrations import current
 from sitelore.store.migrations.current import migrate, upgrade
+from sitelore.store.pages.versions import PageChange, store_changes
 from sitelore.store.schema import REVISION, complete_metadata, versions
 from sitelore.store.tenants import for_tenant
-from sitelore.store.versions import PageChange, store_changes
 
 
 def _drop_all(conn: sa.Connection) -> None:

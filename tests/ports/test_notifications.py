@@ -11,7 +11,7 @@ from scripts.servers import LocalServers
 from sitelore.model.frontier import EventKind, RunEvent
 from sitelore.model.ids import RunId
 from sitelore.ports import Events, Notifier
-from sitelore.store.notifications.local import LocalEvents, LocalNotifier
+from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
 RUN, OTHER = RunId("run-1"), RunId("run-2")
 LONG_S, SHORT_S = 10.0, 0.05
@@ -30,7 +30,7 @@ async def both(request: pytest.FixtureRequest) -> AsyncIterator[Both]:
         notifier, events = LocalNotifier(), LocalEvents()
         yield Both(notifier, notifier, events, events)
         return
-    from sitelore.store.notifications.redis import RedisNotifier, open_redis
+    from sitelore.store.redis.notifications import RedisNotifier, open_redis
 
     url = request.getfixturevalue("redis_url")
     clients = [open_redis(url), open_redis(url)]
@@ -96,7 +96,7 @@ async def test_unread_events_of_a_slow_follower_are_bounded(both: Both) -> None:
 
 
 async def test_without_redis_local_notifications_still_arrive() -> None:
-    from sitelore.store.notifications.redis import RedisNotifier, open_redis
+    from sitelore.store.redis.notifications import RedisNotifier, open_redis
 
     redis = open_redis("redis://127.0.0.1:1/0")
     notifier = RedisNotifier(redis)
@@ -110,7 +110,7 @@ async def test_without_redis_local_notifications_still_arrive() -> None:
 
 async def test_subscriptions_are_notified_after_a_reconnect(servers: LocalServers) -> None:
     """A notification may have been missed meanwhile, so every subscriber has to look for work."""
-    from sitelore.store.notifications.redis import RedisNotifier, open_redis
+    from sitelore.store.redis.notifications import RedisNotifier, open_redis
 
     redis = open_redis(servers.valkey.url)
     notifier = RedisNotifier(redis)
@@ -127,7 +127,7 @@ async def test_close_ends_the_listener_even_when_the_client_swallows_the_cancell
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client may lose a cancellation that comes while it sends: some of these would have waited for ever."""
-    from sitelore.store.notifications import redis as redis_notifications
+    from sitelore.store.redis import notifications as redis_notifications
 
     monkeypatch.setattr(redis_notifications, "_LISTEN_S", 0.002)  # a ping follows, so it is sending nearly all the time
     clients = [redis_notifications.open_redis(redis_url) for _ in range(40)]

@@ -16,7 +16,7 @@ from tests.support import http_server
 from tests.support.crawls import crawl_in, crawl_settings
 from tests.support.qdrant import FakeQdrant, fake_qdrant
 
-from sitelore.app.checks import check_vectors
+from sitelore.app.operations.checks import check_vectors
 from sitelore.app.settings import operator_settings
 from sitelore.app.wiring import embedded
 from sitelore.index.embeddings.backfill import embed_missing

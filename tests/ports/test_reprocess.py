@@ -9,8 +9,8 @@ from tests.ports.frontier import NOW, ended, facts, started, the_row, u
 from sitelore.model.frontier import Effects, Lease, PageUpdate, ReprocessedPage, Run, Settlement, Verdict
 from sitelore.model.ids import BlobKey, CleanText
 from sitelore.model.states import UrlState
-from sitelore.store import pages as stored_pages
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.pages import pages as stored_pages
 
 HEADERS = (("x-robots-tag", "noindex"), ("content-language", "de"), ("x-robots-tag", "other: none"))
 

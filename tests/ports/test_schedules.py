@@ -30,9 +30,9 @@ from sitelore.model.platform.channels import Channel, ChannelSettings, CrawlJob,
 from sitelore.model.platform.schedules import Outcome, Schedule
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
-from sitelore.platform.channels import ChannelService
-from sitelore.platform.cron import due_occurrence
-from sitelore.platform.schedules import Scheduler
+from sitelore.platform.channels.channels import ChannelService
+from sitelore.platform.channels.cron import due_occurrence
+from sitelore.platform.channels.schedules import Scheduler
 from sitelore.platform_ports import Channels
 from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs

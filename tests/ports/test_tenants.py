@@ -14,6 +14,7 @@ from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, facts, link, seed, u
 from tests.ports.test_search_index import EPOCH, MODEL, page_of, vector
 
+from sitelore.model.access.site_sessions import StoredSession
 from sitelore.model.document import PageLink
 from sitelore.model.errors import SiteloreError
 from sitelore.model.frontier import (
@@ -32,19 +33,18 @@ from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCr
 from sitelore.model.platform.media import ShownMedia
 from sitelore.model.platform.retention import RetentionPolicy
 from sitelore.model.platform.schedules import Planned, ScheduleRule
-from sitelore.model.platform.site_sessions import StoredSession
 from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
-from sitelore.platform.accounts import AccountService, TokenRequest
+from sitelore.platform.accounts.accounts import AccountService, TokenRequest
 from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.audits.fix_requests import SqlFixStore
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.platform.accounts import SqlAccounts
+from sitelore.store.platform.accounts.repository import SqlAccounts
 from sitelore.store.platform.channels.repository import SqlChannels
 from sitelore.store.platform.retention import set_retention
 from sitelore.store.platform.schema import page_deletions

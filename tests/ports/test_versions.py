@@ -20,8 +20,8 @@ from sitelore.model.ids import BlobKey, SiteId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
-from sitelore.store import versions
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.pages import versions
 from sitelore.store.schema import KEY_CHARS, links, page_versions, site_urls
 
 

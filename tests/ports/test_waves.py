@@ -46,10 +46,10 @@ from sitelore.model.frontier import (
 )
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.states import Proof, SkipReason, UrlState
-from sitelore.store import pages as stored_pages
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.pages import pages as stored_pages
 from sitelore.store.rows import is_kept
 from sitelore.store.schema import pages, runs, site_urls, urls
 from sitelore.store.tenants import for_tenant

@@ -37,9 +37,9 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
 from sitelore.platform.secret_box import SecretBox, SecretUnreadable
-from sitelore.platform.signatures import sign
-from sitelore.platform.webhook_delivery import FETCH_SETTINGS, RETRY_DELAYS_S, WebhookSender, decide
-from sitelore.platform.webhooks import EndpointDisabled, NoSuchEndpoint, WebhookService
+from sitelore.platform.webhooks.delivery import FETCH_SETTINGS, RETRY_DELAYS_S, WebhookSender, decide
+from sitelore.platform.webhooks.endpoints import EndpointDisabled, NoSuchEndpoint, WebhookService
+from sitelore.platform.webhooks.signatures import sign
 from sitelore.store.engine import Engine
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.platform.schema import webhook_deliveries, webhook_queues
@@ -274,7 +274,7 @@ async def test_what_a_killed_sender_has_not_recorded_is_sent_again_with_the_same
 
 
 def _message_of(batch: Any) -> Any:
-    from sitelore.platform.webhook_delivery import event_message
+    from sitelore.platform.webhooks.delivery import event_message
 
     return event_message(batch.pending[0], None, None)
 

@@ -21,8 +21,8 @@ import msgspec
 from sitelore.fetch.access import RunAccess
 from sitelore.fetch.http.proxies import parse_proxy
 from sitelore.fetch.http.tls import make_context
+from sitelore.model.access.access import Access, ClientCert, Cookie, Proxies, SiteAccess
 from sitelore.model.errors import BadConfig, UsageError
-from sitelore.model.platform.access import Access, ClientCert, Cookie, Proxies, SiteAccess
 from sitelore.model.url import Url
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

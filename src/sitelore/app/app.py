@@ -29,10 +29,10 @@ from sitelore.crawl.context import (
     rules_of,
 )
 from sitelore.crawl.maintenance import Maintenance, announce_state, interrupt_run, interruption_of, session_error
-from sitelore.crawl.page_fetch import render_as_fetch
 from sitelore.crawl.runs import RunScheduler, start_run
-from sitelore.crawl.settle import redacting_saver
-from sitelore.crawl.soft_404 import Soft404Detector
+from sitelore.crawl.visits.page_fetch import render_as_fetch
+from sitelore.crawl.visits.settle import redacting_saver
+from sitelore.crawl.visits.soft_404 import Soft404Detector
 from sitelore.crawl.worker import Worker
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.extras import require_extra
@@ -43,11 +43,11 @@ from sitelore.fetch.polite_client import PoliteClient
 from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
+from sitelore.model.access.access import NO_ACCESS, Access
 from sitelore.model.document import Reading
 from sitelore.model.errors import Interrupted, OutOfTime, SessionEnded, StorageError
 from sitelore.model.frontier import Run, Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
-from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Response
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, LoggedOut, Redaction
@@ -57,18 +57,18 @@ from sitelore.platform_ports import Channels
 from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
-    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.audit.pull_requests import FixService
     from sitelore.app.explain import Explanation
+    from sitelore.app.operations.accounts import LazyAccounts
     from sitelore.app.site_sessions import SiteSessions
-    from sitelore.crawl.login_watch import LoginWatch
     from sitelore.crawl.search_service import SearchService
+    from sitelore.crawl.visits.login_watch import LoginWatch
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.model.access.site_sessions import SiteSession
     from sitelore.model.platform.channels import Channel
-    from sitelore.model.platform.site_sessions import SiteSession
+    from sitelore.platform.channels.schedules import Scheduler
     from sitelore.platform.media import MediaService
-    from sitelore.platform.schedules import Scheduler
-    from sitelore.platform.webhooks import WebhookService
+    from sitelore.platform.webhooks.endpoints import WebhookService
     from sitelore.platform_ports import MediaFiles
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
@@ -188,13 +188,13 @@ class App:
 
     async def delete_channel(self, channel: Channel) -> None:
         """Cancel the crawl of a channel and delete everything of its site."""
-        from sitelore.app.deletion import delete_channel  # noqa: PLC0415 not needed by a crawl
+        from sitelore.app.operations.deletion import delete_channel  # noqa: PLC0415 not needed by a crawl
 
         await delete_channel(self, channel)
 
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Cancel the runs of a tenant and delete everything of it."""
-        from sitelore.app.deletion import cancel_and_delete_tenant  # noqa: PLC0415 not needed by a crawl
+        from sitelore.app.operations.deletion import cancel_and_delete_tenant  # noqa: PLC0415 not needed by a crawl
 
         await cancel_and_delete_tenant(self, tenant)
 
@@ -283,8 +283,8 @@ class App:
 
     def scheduler(self) -> Scheduler:
         """The scheduler of all tenants' channels."""
-        from sitelore.platform.channels import ChannelService  # noqa: PLC0415 not needed by a crawl
-        from sitelore.platform.schedules import Scheduler  # noqa: PLC0415 see above
+        from sitelore.platform.channels.channels import ChannelService  # noqa: PLC0415 not needed by a crawl
+        from sitelore.platform.channels.schedules import Scheduler  # noqa: PLC0415 see above
 
         channels = self.open_channels()
         service = ChannelService(channels, self.clock, self.redaction, self.allow_private, self.notify_workers)
@@ -306,7 +306,7 @@ class App:
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
         """Apply retention periods once an hour."""
-        from sitelore.app.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
+        from sitelore.app.operations.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
 
         await keep_deleting_expired(self, stop)
 
@@ -467,7 +467,7 @@ def _login_watch(settings: CrawlSettings, sessions: Iterable[SiteSession]) -> Lo
     known = tuple(sessions)
     if not known and all(rules.logged_out == LoggedOut() for rules in settings.overrides):
         return None
-    from sitelore.crawl.login_watch import LoginWatch  # noqa: PLC0415 few crawls are logged in
+    from sitelore.crawl.visits.login_watch import LoginWatch  # noqa: PLC0415 few crawls are logged in
 
     return LoginWatch(known)
 
@@ -486,8 +486,8 @@ class LazyWebhooks:
         if self._service is None:
             from sitelore.fetch.http.client import HttpFetcher  # noqa: PLC0415 see above
             from sitelore.platform.secret_box import SecretBox  # noqa: PLC0415 see above
-            from sitelore.platform.webhook_delivery import FETCH_SETTINGS, WebhookSender  # noqa: PLC0415 see above
-            from sitelore.platform.webhooks import WebhookService  # noqa: PLC0415 see above
+            from sitelore.platform.webhooks.delivery import FETCH_SETTINGS, WebhookSender  # noqa: PLC0415 see above
+            from sitelore.platform.webhooks.endpoints import WebhookService  # noqa: PLC0415 see above
             from sitelore.store.platform.webhooks import SqlWebhooks  # noqa: PLC0415 see above
 
             engine, ledger, clock, redaction, _ = self._parts

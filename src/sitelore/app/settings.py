@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
+from sitelore.model.access.access import NO_ACCESS, Access, Proxies
 from sitelore.model.errors import UsageError
-from sitelore.model.platform.access import NO_ACCESS, Access, Proxies
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction, parse_duration
 
 _MAX_READERS = 64

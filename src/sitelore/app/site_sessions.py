@@ -18,9 +18,9 @@ import msgspec
 
 from sitelore.app.settings import operator_settings
 from sitelore.fetch.access import seed_origins
+from sitelore.model.access.site_sessions import SiteSession, StoredSession
 from sitelore.model.errors import BadConfig, SessionEnded, UsageError
 from sitelore.model.ids import TenantId
-from sitelore.model.platform.site_sessions import SiteSession, StoredSession
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 from sitelore.ports import Clock

@@ -14,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
+from sitelore.model.access.access import NO_ACCESS, Access
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.model.ids import DEFAULT_TENANT
-from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ async def embedded(
 
     Without `writing`, a directory without write permission can be read as well.
     """
-    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
+    from sitelore.app.operations.accounts import LazyAccounts
     from sitelore.app.settings import installed_browser
     from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.context import WorkerContext
@@ -94,7 +94,7 @@ async def embedded(
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import is_writable, open_sqlite
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
-    from sitelore.store.notifications.local import LocalEvents, LocalNotifier
+    from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
     with data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
@@ -133,23 +133,23 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     `silence_s`: see `PostgresConfig`.
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
-    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
+    from sitelore.app.operations.accounts import LazyAccounts
     from sitelore.app.settings import installed_browser
     from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
-    from sitelore.platform.rate_limits import LocalRateLimiter
+    from sitelore.platform.accounts.rate_limits import LocalRateLimiter
     from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import DatabaseClock
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
-    from sitelore.store.notifications.redis import RedisNotifier, open_redis
-    from sitelore.store.platform.redis_rate_limits import RedisRateLimiter
-    from sitelore.store.platform.redis_sessions import RedisSessionStore
-    from sitelore.store.redis_gate import RedisGate
+    from sitelore.store.redis.gate import RedisGate
+    from sitelore.store.redis.notifications import RedisNotifier, open_redis
+    from sitelore.store.redis.rate_limits import RedisRateLimiter
+    from sitelore.store.redis.sessions import RedisSessionStore
 
     lease_s, engine = settings.lease_s, await _postgres(settings, silence_s)
     async with AsyncExitStack() as opened:

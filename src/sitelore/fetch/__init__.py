@@ -8,6 +8,6 @@ admit.
 decides which addresses may be connected to, `robots.py` caches robots.txt and `robots_rules.py` matches it,
 `politeness.py` makes every request wait for its host's rate limit, `failures.py` holds the failures with their explanations.
 
-Elsewhere: the rate limit of a host (`frontier/gate.py`, `store/redis_gate.py`), retries (`frontier/classify.py`), what a status
+Elsewhere: the rate limit of a host (`frontier/gate.py`, `store/redis/gate.py`), retries (`frontier/classify.py`), what a status
 means for a URL (`frontier/classify.py`), what the body says (`extract`).
 """

@@ -1,4 +1,4 @@
-"""Constants and rules of the per-host rate limit, for `frontier/gate.py` (one process) and `store/redis_gate.py` (several)."""
+"""Constants and rules of the per-host rate limit, for `frontier/gate.py` (one process) and `store/redis/gate.py` (several)."""
 
 from __future__ import annotations
 

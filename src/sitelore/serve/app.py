@@ -20,7 +20,6 @@ from sitelore.serve import dashboard, problems
 from sitelore.serve.context import AccessControl, ApiSettings, AppContext
 from sitelore.serve.mcp.transports import PATH as MCP_PATH
 from sitelore.serve.mcp.transports import McpApp
-from sitelore.serve.middleware import SecurityMiddleware
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
 from sitelore.serve.routes import audits, operations, pages, quick, runs, session, sites
@@ -38,6 +37,7 @@ from sitelore.serve.routes.platform import (
 )
 from sitelore.serve.run_requests import unknown_setting
 from sitelore.serve.run_service import RunServices
+from sitelore.serve.security.middleware import SecurityMiddleware
 
 _BY_STATUS = {
     400: problems.BAD_JSON, 404: problems.NOT_FOUND, 405: problems.METHOD_NOT_ALLOWED, 413: problems.TOO_LARGE,

@@ -17,11 +17,11 @@ from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, RequestClass, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.url import Url
-from sitelore.platform.authentication import CACHE_S, Authenticator
+from sitelore.platform.accounts.authentication import CACHE_S, Authenticator
 from sitelore.platform_ports import AccountDirectory, Accounts, Channels, Operations, RateLimiter, SessionStore
 from sitelore.ports import AuditStore, BlobStorage, Clock, Ledger, RunQueue
-from sitelore.serve.failed_logins import FailedLogins
-from sitelore.serve.sessions import Sessions
+from sitelore.serve.security.failed_logins import FailedLogins
+from sitelore.serve.security.sessions import Sessions
 
 if TYPE_CHECKING:
     from sitelore.app.app import App
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sitelore.app.settings import OperatorSettings
     from sitelore.crawl.search_service import SearchService
     from sitelore.platform.media import MediaService
-    from sitelore.platform.webhooks import WebhookService
+    from sitelore.platform.webhooks.endpoints import WebhookService
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,13 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from sitelore.serve import problems, schemas
-from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
-from sitelore.serve.platform import account_schemas, channel_schemas, fix_views, media_schemas, operation_views, webhook_views
+from sitelore.serve.platform import account_schemas, channel_schemas, media_schemas
+from sitelore.serve.platform import fix_schemas as fix_views
+from sitelore.serve.platform import operation_schemas as operation_views
+from sitelore.serve.platform import webhook_schemas as webhook_views
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 from sitelore.serve.routes import page_views, run_views
+from sitelore.serve.security.middleware import OPEN_PATHS, PUBLIC_PATHS
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
 _LIMITED = (problems.FORBIDDEN, problems.TENANT_SUSPENDED, problems.RATE_LIMITED)

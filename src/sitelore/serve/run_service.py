@@ -21,12 +21,11 @@ from sitelore.model.errors import UsageError
 from sitelore.model.frontier import HostProgress, IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, new_uuid
 from sitelore.model.platform.accounts import Caller
-from sitelore.model.platform.audit import entry_of
+from sitelore.model.platform.audit_log import entry_of
 from sitelore.model.search import Presence
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.serve.auth import caller_of
 from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.problems import (
     ADDRESS_REFUSED,
@@ -39,6 +38,7 @@ from sitelore.serve.problems import (
     ApiProblem,
 )
 from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, page_of, run_view, summary_view, url_view
+from sitelore.serve.security.auth import caller_of
 from sitelore.serve.single_flight import SingleFlightCache
 
 _CACHE_S = 0.25

@@ -30,8 +30,8 @@ from sitelore.serve.app import application
 from sitelore.serve.context import AccessControl, ApiSettings, AppContext
 from sitelore.serve.mcp.transports import PATH as MCP_PATH
 from sitelore.serve.mcp.transports import McpApp
-from sitelore.serve.middleware import SecurityMiddleware
 from sitelore.serve.problems import NOT_FOUND, ApiProblem
+from sitelore.serve.security.middleware import SecurityMiddleware
 
 _LOG = logging.getLogger(__name__)
 

@@ -15,11 +15,12 @@ from sitelore.model.frontier import Edge, Lease, LinkBetweenPages, Offer, PageSk
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
-from sitelore.store import changes, pages, tenants, versions
+from sitelore.store import tenants
 from sitelore.store.audits import audit_runs
 from sitelore.store.engine import Engine, Repository, iterate_pages, read, read_long, write
 from sitelore.store.frontier import claims, prefetch, waves
 from sitelore.store.frontier import settle as settlements
+from sitelore.store.pages import changes, pages, versions
 from sitelore.store.runs import counts, deletion, events, finalize, lifecycle, listing
 from sitelore.store.tenants import for_all_tenants
 

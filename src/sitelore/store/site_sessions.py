@@ -7,8 +7,8 @@ from dataclasses import asdict, fields
 
 import sqlalchemy as sa
 
+from sitelore.model.access.site_sessions import StoredSession
 from sitelore.model.ids import TenantId
-from sitelore.model.platform.site_sessions import StoredSession
 from sitelore.store.engine import Repository, read, write
 from sitelore.store.schema import site_sessions
 from sitelore.store.statements import insert_for

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sitelore.app import checks as module
-from sitelore.app.checks import wait_for_services
+from sitelore.app.operations import checks as module
+from sitelore.app.operations.checks import wait_for_services
 from sitelore.app.settings import OperatorSettings
 from sitelore.model.errors import BadConfig, StorageError
 

@@ -20,7 +20,7 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.engine import open_sqlite
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.notifications.local import LocalEvents, LocalNotifier
+from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
 LEASE_S = 60.0
 

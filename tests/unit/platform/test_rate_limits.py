@@ -8,7 +8,7 @@ from sitelore.model.errors import UsageError
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.platform.rate_limits import RateLimit, RequestClass, parse_rate_limits
-from sitelore.platform.rate_limits import LocalRateLimiter, buckets_of, class_of
+from sitelore.platform.accounts.rate_limits import LocalRateLimiter, buckets_of, class_of
 
 LIMIT = RateLimit(3, 60.0)
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from sitelore.model.platform.rate_limits import RateLimit
-from sitelore.platform.rate_limits import LocalRateLimiter
-from sitelore.platform.session_store import MAX_ENTRIES, LocalSessionStore
-from sitelore.serve.failed_logins import FailedLogins
+from sitelore.platform.accounts.rate_limits import LocalRateLimiter
+from sitelore.platform.accounts.session_store import MAX_ENTRIES, LocalSessionStore
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.sessions import (
+from sitelore.serve.security.failed_logins import FailedLogins
+from sitelore.serve.security.sessions import (
     IDLE_S,
     LOGIN_S,
     MAX_AGE_S,

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, SiteId
 from sitelore.model.search import IndexedPage
 from sitelore.model.url import Url
-from sitelore.store import site_urls as url_ids
 from sitelore.store.engine import open_sqlite
 from sitelore.store.index.writes import open_epoch, pages_to_index, write_pages
+from sitelore.store.pages import site_urls as url_ids
 from sitelore.store.schema import pages, site_urls, sites
 
 SITE = SiteId(1)

@@ -38,7 +38,7 @@ from sitelore.model.platform.fixes import (
     FixState,
     RepositoryHost,
 )
-from sitelore.platform.outgoing import refusal
+from sitelore.platform.outgoing_urls import refusal
 from sitelore.platform.pull_requests.description import commit_message, description_of, title_of
 from sitelore.platform.pull_requests.git_repository import (
     GitFailed,

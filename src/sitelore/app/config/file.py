@@ -236,7 +236,7 @@ class _Reader:
     def _schedule(self, data: Mapping[str, Any], path: KeyPath) -> str:
         schedule = data.get("schedule", "")
         if schedule:
-            from sitelore.platform.cron import check_cron  # noqa: PLC0415 needed only for schedules
+            from sitelore.platform.channels.cron import check_cron  # noqa: PLC0415 needed only for schedules
 
             try:
                 check_cron(schedule)

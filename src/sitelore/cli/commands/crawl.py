@@ -28,8 +28,8 @@ from sitelore.cli.console import (
 )
 from sitelore.cli.setting_options import ACCESS, EXTRACTION, FILES, POLITENESS, WHAT, setting
 from sitelore.export.formats import FORMATS, MARKDOWN
+from sitelore.model.access.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, SessionEnded, UsageError
-from sitelore.model.platform.access import NO_ACCESS, Access
 from sitelore.model.settings import CrawlSettings, LinkStyle, PersonalPolicy, Pipeline
 
 if TYPE_CHECKING:

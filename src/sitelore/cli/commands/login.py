@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.fetch.browser.chromium import BrowserExecutable
     from sitelore.fetch.browser.login import LoginStep
-    from sitelore.model.platform.site_sessions import SiteSession, StoredSession
+    from sitelore.model.access.site_sessions import SiteSession, StoredSession
     from sitelore.model.url import Url
 
     T = TypeVar("T")

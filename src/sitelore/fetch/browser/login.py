@@ -20,8 +20,8 @@ from sitelore.fetch.browser.guard_proxy import GuardProxy
 from sitelore.fetch.browser.renderer import cookies_of
 from sitelore.fetch.browser.tab import changed_headers
 from sitelore.fetch.guard import AddressGuard
+from sitelore.model.access.site_sessions import SiteSession, page_of
 from sitelore.model.errors import LoginFailed
-from sitelore.model.platform.site_sessions import SiteSession, page_of
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 

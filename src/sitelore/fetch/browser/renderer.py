@@ -16,7 +16,7 @@ from sitelore.fetch.browser.navigation import NavigationCheck, NavigationRules
 from sitelore.fetch.browser.tab import VIEWPORT_HEIGHT, VIEWPORT_WIDTH, Tab, TabCrashed
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.pool import Lookup
-from sitelore.model.platform.access import Cookie
+from sitelore.model.access.access import Cookie
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure
 from sitelore.model.settings import CrawlSettings

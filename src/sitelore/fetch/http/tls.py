@@ -6,8 +6,8 @@ import ssl
 from collections.abc import Mapping
 from functools import cache
 
+from sitelore.model.access.access import ClientCert
 from sitelore.model.errors import UsageError
-from sitelore.model.platform.access import ClientCert
 
 
 class TlsContexts:

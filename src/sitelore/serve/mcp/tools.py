@@ -20,10 +20,10 @@ from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.url import Url
-from sitelore.serve.auth import caller_of
 from sitelore.serve.mcp import formatting
 from sitelore.serve.mcp.backend import McpBackend
 from sitelore.serve.problems import ApiProblem
+from sitelore.serve.security.auth import caller_of
 
 _LOG = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.platform.accounts import MCP_SCOPES, Caller
 from sitelore.serve.mcp.backend import McpBackend
-from sitelore.serve.middleware import CALLER
 from sitelore.serve.problems import FORBIDDEN, METHOD_NOT_ALLOWED, ApiProblem
+from sitelore.serve.security.middleware import CALLER
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

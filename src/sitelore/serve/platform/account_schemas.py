@@ -11,8 +11,8 @@ from pydantic.alias_generators import to_camel
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.platform.accounts import Caller, Token, TokenKind, TokenScope, User, UserRole
-from sitelore.model.platform.audit import AuditCheck, AuditRecord
-from sitelore.platform.accounts import ROTATION_GRACE_S, CreatedToken, TokenRequest
+from sitelore.model.platform.audit_log import AuditCheck, AuditRecord
+from sitelore.platform.accounts.accounts import ROTATION_GRACE_S, CreatedToken, TokenRequest
 from sitelore.serve.platform.channel_schemas import ChannelView, CrawlJobView
 from sitelore.serve.schemas import Pagination, moment
 

@@ -24,7 +24,7 @@ from sitelore.model.platform.media import MediaTotals
 from sitelore.model.platform.schedules import Outcome, Schedule, ScheduleRule
 from sitelore.model.settings import MediaType
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
-from sitelore.platform.cron import CRON_LINES, describe_cron, plan, upcoming
+from sitelore.platform.channels.cron import CRON_LINES, describe_cron, plan, upcoming
 from sitelore.serve.platform.media_schemas import MediaOnPage
 from sitelore.serve.platform.positions import ListPosition
 from sitelore.serve.schemas import moment

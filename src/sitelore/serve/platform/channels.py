@@ -16,13 +16,13 @@ from starlette.requests import Request
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.channels import Channel
-from sitelore.platform.channels import ChannelService
+from sitelore.platform.channels.channels import ChannelService
 from sitelore.platform.media import MediaService
 from sitelore.platform.secret_box import SecretBox
 from sitelore.ports import Blobs, Ledger
-from sitelore.serve.auth import caller_of, require
 from sitelore.serve.problems import CHANNEL_NOT_FOUND, ApiProblem
 from sitelore.serve.run_service import RunService, run_service_of, services_of
+from sitelore.serve.security.auth import caller_of, require
 
 _CHANNEL_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 

@@ -28,7 +28,6 @@ from sitelore.model.errors import BadConfig
 from sitelore.model.ids import RunId, SiteId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.serve import problems
-from sitelore.serve.auth import require
 from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
@@ -52,6 +51,7 @@ from sitelore.serve.schemas import (
     moment,
     page_of,
 )
+from sitelore.serve.security.auth import require
 
 router = APIRouter(tags=["audit"])
 

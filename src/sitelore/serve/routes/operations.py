@@ -9,12 +9,12 @@ from starlette.responses import Response
 from sitelore.metrics import CONTENT_TYPE, REGISTRY, exposition
 from sitelore.model.states import RunState
 from sitelore.serve import problems
-from sitelore.serve.auth import ADMINISTERS
 from sitelore.serve.openapi import Responses, answers
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import encode
 from sitelore.serve.schemas import Health
+from sitelore.serve.security.auth import ADMINISTERS
 
 router = APIRouter(tags=["operations"])
 

@@ -17,7 +17,6 @@ from sitelore.model.ids import BlobKey
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.url import Url
 from sitelore.serve import problems
-from sitelore.serve.auth import CRAWLS, READS
 from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.page_views import (
@@ -36,6 +35,7 @@ from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_requests import PRINTABLE, ScrapeRequest, scrape_settings
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import ExplanationView, PageContent, PageLinks, PageView, content_view, explanation_view, link_view
+from sitelore.serve.security.auth import CRAWLS, READS
 
 router = APIRouter(tags=["pages"])
 

@@ -12,11 +12,11 @@ from sitelore.model.frontier import UrlListing, UrlOrder, UrlRow
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.states import UrlState
 from sitelore.serve import problems
-from sitelore.serve.auth import CRAWLS, READS
 from sitelore.serve.openapi import answers
 from sitelore.serve.run_requests import QuickCrawlRequest, idempotency_key_of, quick_settings
 from sitelore.serve.run_service import RunService, encode, run_service_of
 from sitelore.serve.schemas import Job, JobAnswer, JobPage, Started, millis, page_of
+from sitelore.serve.security.auth import CRAWLS, READS
 
 router = APIRouter(tags=["quick"])
 JSON = "application/json"

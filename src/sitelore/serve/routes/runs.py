@@ -12,7 +12,6 @@ from sitelore.model.frontier import RunListing, UrlListing, UrlOrder
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.serve import problems
-from sitelore.serve.auth import CRAWLS, READS
 from sitelore.serve.openapi import Responses, answers, problem_answers, reference
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
@@ -20,6 +19,7 @@ from sitelore.serve.routes.run_views import EventList, HostList, event_view, hos
 from sitelore.serve.run_requests import PRINTABLE, RunRequest, idempotency_key_of, run_settings
 from sitelore.serve.run_service import encode
 from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlFacetsView, UrlList, run_view
+from sitelore.serve.security.auth import CRAWLS, READS
 from sitelore.serve.streaming import EVENT_STREAM, MEDIA_TYPES, StreamedFormat, event_id, exported, graph, is_over, run_events
 
 router = APIRouter(tags=["runs"])

@@ -14,7 +14,6 @@ from sitelore.model.platform.accounts import Caller
 from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.url import Url
 from sitelore.serve import problems
-from sitelore.serve.auth import CRAWLS, caller_of
 from sitelore.serve.context import AccessControl
 from sitelore.serve.openapi import Responses, answers
 from sitelore.serve.problems import ApiProblem
@@ -22,7 +21,8 @@ from sitelore.serve.routes.platform.accounts import Access
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import RunView, SessionView, run_view
-from sitelore.serve.sessions import LOGIN_PATH, SESSION, Session, cookie_header
+from sitelore.serve.security.auth import CRAWLS, caller_of
+from sitelore.serve.security.sessions import LOGIN_PATH, SESSION, Session, cookie_header
 
 router = APIRouter(tags=["dashboard"])
 _DEMO_DELAY_S = 0.25  # so that a person can watch the crawl

@@ -18,12 +18,12 @@ from sitelore.model.platform.accounts import Caller
 from sitelore.model.search import SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import Pipeline
 from sitelore.serve import problems
-from sitelore.serve.auth import CRAWLS, MANAGES_CHANNELS, READS, SEARCHES
 from sitelore.serve.openapi import answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import HeldPages, RunView, SearchResults, SiteChanges, SiteList, SiteView, run_view
+from sitelore.serve.security.auth import CRAWLS, MANAGES_CHANNELS, READS, SEARCHES
 
 router = APIRouter(tags=["knowledge"])
 

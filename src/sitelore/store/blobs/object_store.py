@@ -4,8 +4,8 @@ One object for each blob, named by its key: `ab/abcdef…`. A key is derived fro
 bytes and needs no check. While the store is unavailable, calls are retried.
 
 Stores have no conditional delete, and other processes put blobs at any time. So a deleted blob is moved to `deleted/ab/abc…`,
-where it can still be read. After the grace period of `app/deletion.py`, `purge` removes it there, or `restore` moves it back: a
-blob that a visit put, or referred to, while it was being moved is referenced by then.
+where it can still be read. After the grace period of `app/operations/deletion.py`, `purge` removes it there, or `restore` moves
+it back: a blob that a visit put, or referred to, while it was being moved is referenced by then.
 
 The library is called from our own threads. Its asynchronous calls deliver results in threads of its own, which hold Python
 objects for a moment longer: a process that ended right then was aborted (78 of 360 times on a busy machine, against 0 of 360).

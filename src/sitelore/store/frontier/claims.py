@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from sitelore.model.frontier import KnownPage, Lease, Offer, QueueStats, RowKind
 from sitelore.model.ids import RunId, TenantId, WorkerId
 from sitelore.model.url import Url
+from sitelore.store.pages.site_urls import UrlIds
 from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, WITH_CANONICAL, known_of, lease_of, offer_tuple
 from sitelore.store.runs.counts import Changes, CountedRow
 from sitelore.store.schema import key_of, pages, prefetches, runs, urls
-from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     BATCH,
     FIXED_OFFER_COLUMNS,

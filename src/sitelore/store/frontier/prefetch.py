@@ -17,9 +17,9 @@ from sitelore.model.states import RunState
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import end_reservations, known_pages, lock_runs
 from sitelore.store.frontier.waves import count_pages
+from sitelore.store.pages.site_urls import UrlIds
 from sitelore.store.rows import hops, is_kept, pattern_of, settings_of
 from sitelore.store.schema import IS_CANDIDATE, prefetches, runs, site_urls, urls
-from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     BATCH,
     OF_RUN,

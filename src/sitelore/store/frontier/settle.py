@@ -13,12 +13,13 @@ from sitelore.model.ids import BlobKey, TenantId
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import NumberedRun, lock_runs, offer, urls_of_offer
+from sitelore.store.pages.site_urls import UrlIds
+from sitelore.store.pages.versions import PageChange, store_changes
 from sitelore.store.rows import chain_text, encode, head_text, headers_text, names_of, pattern_of, render_text, storable
 from sitelore.store.runs.counts import COUNTED_OF_ROW, COUNTED_OF_VISIT, Changes, CountedRow
 from sitelore.store.runs.events import NewEvent, store_events
 from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
 from sitelore.store.schema import visits as visits_table
-from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     BATCH,
     OF_RUN,
@@ -34,7 +35,6 @@ from sitelore.store.statements import (
     unchanged_page_statement,
     visit_statement,
 )
-from sitelore.store.versions import PageChange, store_changes
 
 _Key = tuple[str, str]
 

@@ -29,6 +29,7 @@ from sitelore.model.frontier import (
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
+from sitelore.store.pages.site_urls import UrlIds
 from sitelore.store.rows import (
     ROW_COLUMNS,
     WHOLE_ROWS,
@@ -42,7 +43,6 @@ from sitelore.store.rows import (
 )
 from sitelore.store.runs.counts import COUNTED_COLUMNS, Changes, CountedRow
 from sitelore.store.schema import IS_CANDIDATE, IS_MEDIA_CANDIDATE, pattern_stats, runs, site_urls, urls, visits
-from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     OF_RUN,
     OF_VISIT,

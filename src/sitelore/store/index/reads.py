@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sitelore.model.ids import NO_TEXT, SiteId, TenantId
 from sitelore.model.search import ChunkRecord, ChunkTable, ChunkTablePage, Flag, Presence, SiteIndexStats, StoredPage
 from sitelore.model.url import Url
+from sitelore.store.pages.site_urls import find_url_id
 from sitelore.store.schema import (
     HAS_CHUNKS,
     IS_HIDDEN,
@@ -30,7 +31,6 @@ from sitelore.store.schema import (
     sites,
     vectors,
 )
-from sitelore.store.site_urls import find_url_id
 from sitelore.store.statements import BATCH, OF_SITE, PAGES_WITH_URL, SITE, TENANT, select_in_batches
 
 IS_UNWANTED = "(alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"

@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from sitelore.model.frontier import PageSketch
 from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import Similarities, SiteIndexStats, TextToEmbed
-from sitelore.store import pages, presence
 from sitelore.store.engine import Engine, Repository, iterate_pages, read_long, write
 from sitelore.store.index import postings as segments
 from sitelore.store.index import reads, writes
+from sitelore.store.pages import pages, presence
 from sitelore.store.vectors import embeddings, pgvector
 from sitelore.store.vectors.search import LocalVectorSearch, VectorQuery, VectorSearch
 

@@ -16,6 +16,7 @@ from sitelore.model.url import Url
 from sitelore.store.index import postings
 from sitelore.store.index.postings import ChunkTerms
 from sitelore.store.index.reads import IS_UNWANTED, disable_seqscan
+from sitelore.store.pages.site_urls import UrlIds, in_url_order
 from sitelore.store.rows import encode, storable
 from sitelore.store.schema import (
     HAS_CHUNKS,
@@ -29,7 +30,6 @@ from sitelore.store.schema import (
     site_urls,
     sites,
 )
-from sitelore.store.site_urls import UrlIds, in_url_order
 from sitelore.store.statements import (
     BATCH,
     OF_SITE,

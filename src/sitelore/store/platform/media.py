@@ -26,11 +26,11 @@ from sitelore.model.platform.media import (
 )
 from sitelore.model.settings import MediaType
 from sitelore.model.url import Url
+from sitelore.store.pages.site_urls import url_ids
 from sitelore.store.platform.schema import media, media_sites, media_urls, page_media
 from sitelore.store.rows import storable
 from sitelore.store.runs.counts import Changes
 from sitelore.store.schema import key_of, pages, site_urls, urls
-from sitelore.store.site_urls import url_ids
 from sitelore.store.statements import (
     BATCH,
     OF_RUN,

@@ -45,7 +45,7 @@ crawl_jobs = sa.Table(
     sa.Column("config", sa.Text, nullable=False),
     # 1 until the run has ended (`runs/lifecycle.py`).
     sa.Column("active", sa.Integer, nullable=False),
-    # 1 from when the run has completed until `platform/schedules.py` has planned the next crawl and stored the brand.
+    # 1 from when the run has completed until `platform/channels/schedules.py` has planned the next crawl and stored the brand.
     sa.Column("follow_up", sa.Integer, nullable=False),
     belongs_to("runs"),
     belongs_to("channels"),
@@ -163,7 +163,7 @@ audit_log = sa.Table(
     of_tenant(),
 )
 """Changes by people and programs, in the order of their commits. Rows are only added; each has a hash over itself and the one
-before (`model/platform/audit.py`)."""
+before (`model/platform/audit_log.py`)."""
 sa.Index("audit_log_entries", audit_log.c.tenant_id, audit_log.c.id, unique=True)
 
 

@@ -1,7 +1,8 @@
 """Deletes runs, sites, tenants and old versions of pages, and lists the blobs that are still needed.
 
 Every function is part of one transaction. Foreign keys delete most rows with the run, site or tenant they belong to; the tables
-without one are emptied here. Blobs are deleted later by `app/deletion.py`, because other rows may refer to the same content.
+without one are emptied here. Blobs are deleted later by `app/operations/deletion.py`, because other rows may refer to the same
+content.
 """
 
 from __future__ import annotations

@@ -19,12 +19,12 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
 from sitelore.store.audits.audit_runs import queue_audit
 from sitelore.store.frontier.claims import NumberedRun, end_reservations, lock_runs, offer, urls_of_offer
+from sitelore.store.pages.site_urls import UrlIds
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.counts import Changes
 from sitelore.store.runs.events import NewEvent, delete_old_events, store_events
 from sitelore.store.runs.finalize import finish_rows, update_render_stats
 from sitelore.store.schema import runs, sites, urls
-from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import BATCH, insert_for, next_ids
 from sitelore.store.tenants import all_tenants
 

@@ -27,11 +27,11 @@ from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import Proof, SkipReason, UrlState
 from sitelore.model.url import Url
+from sitelore.store.pages.site_urls import FEW_ROWS, find_url_id, in_url_order
 from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, WHOLE_ROWS, is_kept, run_of, url_row
 from sitelore.store.runs.counts import ERROR_CODE_CHARS, error_code
 from sitelore.store.runs.lifecycle import create_run, find_run
 from sitelore.store.schema import idempotency_keys, runs, site_urls, sites, urls, visits
-from sitelore.store.site_urls import FEW_ROWS, find_url_id, in_url_order
 from sitelore.store.statements import BATCH, OF_RUN, OF_VISIT, SITE_OF_RUN, TENANT, WITH_URL, insert_for, select_in_batches
 
 EDGES_PER_PAGE = 2_000

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.model.frontier import Tenant
     from sitelore.model.platform.accounts import Token
-    from sitelore.platform.accounts import AccountService, CreatedToken
-    from sitelore.platform.tenants import TenantService
+    from sitelore.platform.accounts.accounts import AccountService, CreatedToken
+    from sitelore.platform.accounts.tenants import TenantService
 
 _Result = TypeVar("_Result")
 
@@ -134,7 +134,7 @@ def create_token(
     expires_s = None if expires is None else parse_duration(expires, "--expires")
 
     async def work(app: App) -> CreatedToken:
-        from sitelore.platform.accounts import TokenRequest
+        from sitelore.platform.accounts.accounts import TokenRequest
 
         service = await _account_service(app, tenant_name)
         expires_at = None if expires_s is None else app.clock() + expires_s
@@ -202,13 +202,13 @@ async def _tenant(app: App, name: str) -> Tenant:
 
 
 def _tenant_service(app: App) -> TenantService:
-    from sitelore.platform.tenants import TenantService
+    from sitelore.platform.accounts.tenants import TenantService
 
     return TenantService(app.queue, app.accounts.directory, app.clock, Caller(actor=_ACTOR))
 
 
 async def _account_service(app: App, tenant_name: str) -> AccountService:
-    from sitelore.platform.accounts import AccountService
+    from sitelore.platform.accounts.accounts import AccountService
 
     chosen = await _tenant(app, tenant_name)
     return AccountService(app.accounts.directory.for_tenant(chosen.id), app.clock, Caller(chosen.id, ALL_SCOPES, actor=_ACTOR))
@@ -216,7 +216,7 @@ async def _account_service(app: App, tenant_name: str) -> AccountService:
 
 def _id_of(text: str) -> str:
     """The id of a token that was given as an id or as a whole."""
-    from sitelore.platform.tokens import parse_token
+    from sitelore.platform.accounts.tokens import parse_token
 
     parsed = parse_token(text)
     return text if parsed is None else parsed.id

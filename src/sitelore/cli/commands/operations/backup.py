@@ -27,7 +27,7 @@ def backup(
     data: Data = DATA,
 ) -> None:
     """Copy everything that is stored, while crawls go on."""
-    from sitelore.app.backup import back_up
+    from sitelore.app.operations.backup import back_up
     from sitelore.app.settings import operator_settings
 
     settings = operator_settings()
@@ -45,7 +45,7 @@ def restore(
     data: Data = DATA,
 ) -> int:
     """Replace everything that is stored by a backup. No other process may use them."""
-    from sitelore.app.backup import restore as restore_backup
+    from sitelore.app.operations.backup import restore as restore_backup
     from sitelore.app.settings import operator_settings
 
     settings = operator_settings()

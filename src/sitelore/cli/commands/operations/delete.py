@@ -138,7 +138,7 @@ def _inactive(runs: Iterable[Run]) -> list[RunId]:
 
 
 async def _delete_selected(app: App, selected: _Selection) -> _Result:
-    from sitelore.app import deletion
+    from sitelore.app.operations import deletion
     from sitelore.model.frontier import Tenant
 
     tenant_id = DEFAULT_TENANT if selected.tenant is None else selected.tenant.id

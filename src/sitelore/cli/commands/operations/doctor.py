@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sitelore.app.checks import Check
+    from sitelore.app.operations.checks import Check
 
 _MIN_FREE_BYTES = 500_000_000
 _REQUIRED = ("ada_url", "alembic", "brotli", "msgspec", "re2", "sqlalchemy", "turbohtml", "zstandard")
@@ -41,7 +41,7 @@ def doctor(as_json: AsJson = False, data: Data = DATA) -> int:
 
 
 def _checks(data: Path) -> Iterator[Check]:
-    from sitelore.app.checks import check_browser, check_libraries
+    from sitelore.app.operations.checks import check_browser, check_libraries
 
     yield _python()
     yield _sqlite()
@@ -55,7 +55,7 @@ def _checks(data: Path) -> Iterator[Check]:
 
 
 def _python() -> Check:
-    from sitelore.app.checks import Check
+    from sitelore.app.operations.checks import Check
 
     version = ".".join(map(str, sys.version_info[:3]))
     ok = sys.version_info >= (3, 11)
@@ -65,7 +65,7 @@ def _python() -> Check:
 def _sqlite() -> Check:
     import sqlite3
 
-    from sitelore.app.checks import Check
+    from sitelore.app.operations.checks import Check
 
     ok = sqlite3.sqlite_version_info >= (3, 35, 0)
     return Check("sqlite", ok, f"SQLite {sqlite3.sqlite_version}" + ("." if ok else " is too old; 3.35 or later is required."))
@@ -74,7 +74,7 @@ def _sqlite() -> Check:
 def _packages() -> Iterator[Check]:
     from importlib.util import find_spec
 
-    from sitelore.app.checks import Check
+    from sitelore.app.operations.checks import Check
     from sitelore.extras import install_command
 
     missing = [name for name in _REQUIRED if find_spec(name) is None]
@@ -91,7 +91,7 @@ def _packages() -> Iterator[Check]:
 
 def _services() -> Iterator[Check]:
     """The services that the settings name, if any."""
-    from sitelore.app.checks import Check, check_services, check_vectors
+    from sitelore.app.operations.checks import Check, check_services, check_vectors
     from sitelore.app.settings import operator_settings
     from sitelore.model.errors import SiteloreError
 
@@ -116,7 +116,7 @@ def _existing_parent(path: Path) -> Path:
 def _data_directory(data: Path) -> Check:
     import tempfile
 
-    from sitelore.app.checks import Check
+    from sitelore.app.operations.checks import Check
 
     try:
         with tempfile.TemporaryFile(dir=_existing_parent(data)):
@@ -129,7 +129,7 @@ def _data_directory(data: Path) -> Check:
 def _free_space(data: Path) -> Check:
     import shutil
 
-    from sitelore.app.checks import Check
+    from sitelore.app.operations.checks import Check
 
     free = shutil.disk_usage(_existing_parent(data)).free
     ok = free > _MIN_FREE_BYTES
@@ -139,7 +139,7 @@ def _free_space(data: Path) -> Check:
 def _loopback() -> Check:
     import socket
 
-    from sitelore.app.checks import Check
+    from sitelore.app.operations.checks import Check
 
     try:
         with socket.create_server(("127.0.0.1", 0)):

@@ -77,13 +77,13 @@ async def _has_stored_tokens(data: Path) -> bool:
 async def _serve(
     operator: OperatorSettings, settings: ApiSettings, data: Path, listening: socket, *, open_browser: bool
 ) -> None:
-    from sitelore.app.checks import wait_for_services
     from sitelore.app.demo_site import demo_site
+    from sitelore.app.operations.checks import wait_for_services
     from sitelore.cli.commands.operations.mcp import mcp_endpoint
-    from sitelore.platform.authentication import ONE_TIME_LOGIN
+    from sitelore.platform.accounts.authentication import ONE_TIME_LOGIN
     from sitelore.serve.context import context_of
+    from sitelore.serve.security.sessions import Sessions
     from sitelore.serve.server import serve as serve_api
-    from sitelore.serve.sessions import Sessions
 
     with listening, ExitStack() as demo:
         if operator.is_scaled:
@@ -151,8 +151,8 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
     from functools import partial
 
     from sitelore.app.app import in_background
-    from sitelore.app.checks import wait_for_services
     from sitelore.app.index_process import index_as_leader
+    from sitelore.app.operations.checks import wait_for_services
     from sitelore.app.wiring import scaled
     from sitelore.serve.server import metrics_server
 

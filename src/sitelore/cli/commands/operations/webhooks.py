@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.model.ids import TenantId
     from sitelore.model.platform.webhooks import Delivery, WebhookEndpoint
-    from sitelore.platform.webhooks import WebhookService
+    from sitelore.platform.webhooks.endpoints import WebhookService
 
     T = TypeVar("T")
 
@@ -170,7 +170,7 @@ def replay_deliveries(
     period_s = None if newer_than is None else parse_duration(newer_than, "--newer-than")
 
     async def work(service: WebhookService, own: TenantId) -> int:
-        from sitelore.platform.webhooks import EndpointDisabled
+        from sitelore.platform.webhooks.endpoints import EndpointDisabled
 
         target = await _id_of(service, own, webhook)
         try:

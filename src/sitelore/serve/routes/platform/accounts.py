@@ -10,9 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sitelore.model.platform.accounts import Caller
-from sitelore.platform.accounts import AccountService, check_chain
+from sitelore.platform.accounts.accounts import AccountService, check_chain
 from sitelore.serve import problems
-from sitelore.serve.auth import MANAGES_TENANT, caller_of
 from sitelore.serve.context import AccessControl
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.account_schemas import (
@@ -39,6 +38,7 @@ from sitelore.serve.problems import ApiProblem, ProblemType
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import encode
 from sitelore.serve.schemas import page_of
+from sitelore.serve.security.auth import MANAGES_TENANT, caller_of
 
 router = APIRouter(prefix="/tenant/v1", tags=["accounts"])
 

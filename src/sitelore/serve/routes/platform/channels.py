@@ -11,9 +11,8 @@ from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.channels import Channel
-from sitelore.platform.channels import ChannelService
+from sitelore.platform.channels.channels import ChannelService
 from sitelore.serve import problems
-from sitelore.serve.auth import require
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.channel_requests import ChannelChanges, NewChannelRequest, changed_settings, new_settings
 from sitelore.serve.platform.channel_schemas import ChannelList, ChannelView, WebhookSecret, channel_view
@@ -23,6 +22,7 @@ from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_requests import open_url
 from sitelore.serve.run_service import encode
+from sitelore.serve.security.auth import require
 
 router = APIRouter(prefix="/tenant/v1/channels", tags=["channels"])
 

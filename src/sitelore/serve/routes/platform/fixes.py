@@ -15,9 +15,8 @@ from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.fixes import FixRequest, RepositoryHost
 from sitelore.serve import problems
-from sitelore.serve.auth import require
 from sitelore.serve.openapi import answers, empty_answer
-from sitelore.serve.platform.fix_views import (
+from sitelore.serve.platform.fix_schemas import (
     FixList,
     FixView,
     NewRepository,
@@ -31,6 +30,7 @@ from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.routes.sites import SiteName
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import page_of
+from sitelore.serve.security.auth import require
 
 if TYPE_CHECKING:
     from sitelore.app.audit.pull_requests import FixService

@@ -9,16 +9,15 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from sitelore.app.backup import list_backups
+from sitelore.app.operations.backup import list_backups
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import new_uuid
-from sitelore.model.platform.audit import entry_of
-from sitelore.platform.webhooks import EndpointDisabled, NoSuchEndpoint
+from sitelore.model.platform.audit_log import entry_of
+from sitelore.platform.webhooks.endpoints import EndpointDisabled, NoSuchEndpoint
 from sitelore.serve import problems
-from sitelore.serve.auth import ADMINISTERS
 from sitelore.serve.openapi import answers
-from sitelore.serve.platform.operation_views import (
+from sitelore.serve.platform.operation_schemas import (
     BackupList,
     DeadLetterList,
     HeldSiteList,
@@ -29,12 +28,13 @@ from sitelore.serve.platform.operation_views import (
     held_site_view,
     queues_view,
 )
-from sitelore.serve.platform.webhook_views import Replayed
+from sitelore.serve.platform.webhook_schemas import Replayed
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.platform.tenants import Operator, TenantPath, tenant_of
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import HeldPages
+from sitelore.serve.security.auth import ADMINISTERS
 
 router = APIRouter(prefix="/manage/v1", tags=["manage"])
 

@@ -10,10 +10,8 @@ from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sitelore.platform.signup import SignedUp, SignupService
+from sitelore.platform.accounts.signup import SignedUp, SignupService
 from sitelore.serve import problems
-from sitelore.serve.auth import caller_of
-from sitelore.serve.middleware import SIGNUP_PATH
 from sitelore.serve.openapi import answers
 from sitelore.serve.platform.account_schemas import Email, Name, Registration, tenant_view, user_view
 from sitelore.serve.platform.channel_schemas import channel_view, job_view
@@ -22,6 +20,8 @@ from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_requests import open_url
 from sitelore.serve.run_service import RunService, encode, services_of
+from sitelore.serve.security.auth import caller_of
+from sitelore.serve.security.middleware import SIGNUP_PATH
 
 router = APIRouter(tags=["sign-up"])
 

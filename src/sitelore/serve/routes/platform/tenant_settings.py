@@ -14,10 +14,9 @@ from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.brands import StoredBrand
 from sitelore.model.platform.channels import Frequency, TenantCrawlSettings
 from sitelore.model.platform.schedules import ScheduleRule
-from sitelore.platform.channels import ChannelService
-from sitelore.platform.cron import CRON_LINES, check_cron, check_time_zone
+from sitelore.platform.channels.channels import ChannelService
+from sitelore.platform.channels.cron import CRON_LINES, check_cron, check_time_zone
 from sitelore.serve import problems
-from sitelore.serve.auth import require
 from sitelore.serve.openapi import answers
 from sitelore.serve.platform.channel_requests import BrandChanges, CrawlSettingsChanges, brand_changes, changed_crawl_settings
 from sitelore.serve.platform.channel_schemas import (
@@ -32,6 +31,7 @@ from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import encode
 from sitelore.serve.schemas import moment
+from sitelore.serve.security.auth import require
 
 router = APIRouter()
 

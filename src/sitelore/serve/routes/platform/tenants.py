@@ -10,9 +10,8 @@ from starlette.responses import Response
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller
-from sitelore.platform.tenants import TenantService
+from sitelore.platform.accounts.tenants import TenantService
 from sitelore.serve import problems
-from sitelore.serve.auth import ADMINISTERS
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.account_schemas import NewTenant, TenantCreated, TenantList, TenantView, tenant_view
 from sitelore.serve.problems import ApiProblem
@@ -20,6 +19,7 @@ from sitelore.serve.routes.platform.accounts import Access, Limit, Offset
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import page_of
+from sitelore.serve.security.auth import ADMINISTERS
 
 router = APIRouter(prefix="/manage/v1/tenants", tags=["tenants"])
 

@@ -20,7 +20,7 @@ from sitelore.model.platform.accounts import TokenScope
 from sitelore.model.platform.channels import ChannelPage, PageListing, PageOrder, PageStatus, StartedCrawl, Trigger
 from sitelore.model.platform.media import MediaListing
 from sitelore.model.states import RunState
-from sitelore.platform.signatures import is_signed
+from sitelore.platform.webhooks.signatures import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, empty_answer, problem_answers

@@ -16,11 +16,10 @@ from sitelore.model.errors import UsageError
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.webhooks import DeliveryListing, DeliveryState, EndpointChange
-from sitelore.platform.webhooks import EndpointDisabled, NoSuchEndpoint, WebhookService
+from sitelore.platform.webhooks.endpoints import EndpointDisabled, NoSuchEndpoint, WebhookService
 from sitelore.serve import problems
-from sitelore.serve.auth import require
 from sitelore.serve.openapi import Responses, answers, problem_answers
-from sitelore.serve.platform.webhook_views import (
+from sitelore.serve.platform.webhook_schemas import (
     DeliveryList,
     NewWebhook,
     Replayed,
@@ -41,6 +40,7 @@ from sitelore.serve.platform.webhook_views import (
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.security.auth import require
 
 router = APIRouter(prefix="/tenant/v1/webhooks", tags=["webhooks"])
 

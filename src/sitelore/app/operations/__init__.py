@@ -1,0 +1,1 @@
+"""Operations on a whole installation: backup, deletion, checks of its services, and accounts."""

@@ -1,0 +1,1 @@
+"""How a crawl gets into a site: credentials, cookies, proxies, and sessions of logins."""

@@ -1,0 +1,1 @@
+"""Who may do what: tenants and their users, tokens, authentication, rate limits, sessions and sign-up."""

@@ -1,0 +1,1 @@
+"""Channels of a tenant, their crawls and their schedules."""

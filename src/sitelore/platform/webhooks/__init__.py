@@ -1,0 +1,1 @@
+"""Webhooks: the endpoints of tenants, the delivery of messages, and their signatures."""

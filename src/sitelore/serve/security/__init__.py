@@ -1,0 +1,1 @@
+"""Security of the API: authentication, scopes, sessions, and limits on failed logins."""

@@ -1,1 +1,0 @@
-"""Wake-ups between processes: files on one machine, Redis between several."""

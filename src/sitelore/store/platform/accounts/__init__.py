@@ -1,0 +1,1 @@
+"""Repository functions for tokens, users, sign-ups and the audit log."""

@@ -1,0 +1,66 @@
+"""Append to the audit log of a tenant, and read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from sitelore.model.ids import TenantId
+from sitelore.model.platform.audit_log import AuditEntry, AuditRecord, hash_of
+from sitelore.store.platform.schema import audit_log
+from sitelore.store.schema import tenants
+
+RECORDS_PER_READ = 1_000
+
+_c = audit_log.c
+_ENTRY = (_c.id, _c.at, _c.actor, _c.token_id, _c.action, _c.object, _c.before_hash, _c.after_hash, _c.address, _c.request_id)
+_select = sa.select(_c.seq, _c.previous, _c.hash, *_ENTRY)
+
+
+def append(conn: sa.Connection, tenant: TenantId, entry: AuditEntry) -> AuditRecord:
+    """Add an entry at the end of the chain. An entry that is there already is returned."""
+    lock_tenant(conn, tenant)
+    stored = conn.execute(_select.where(_c.tenant_id == tenant, _c.id == entry.id)).one_or_none()
+    if stored is not None:
+        return _record(stored)
+    last = conn.execute(sa.select(_c.seq, _c.hash).where(_c.tenant_id == tenant).order_by(_c.seq.desc()).limit(1)).one_or_none()
+    seq, previous = (1, "") if last is None else (last.seq + 1, last.hash)
+    record = AuditRecord(seq, entry, previous, hash_of(seq, entry, previous))
+    values = {
+        "tenant_id": tenant, "seq": seq, "id": entry.id, "at": entry.at, "actor": entry.actor, "token_id": entry.token_id,
+        "action": entry.action, "object": entry.object, "before_hash": entry.before, "after_hash": entry.after,
+        "address": entry.address, "request_id": entry.request_id, "previous": previous, "hash": record.hash,
+    }  # fmt: skip
+    conn.execute(sa.insert(audit_log).values(values))
+    return record
+
+
+def lock_tenant(conn: sa.Connection, tenant: TenantId) -> None:
+    """Let other changes of the tenant's accounts wait for this transaction. Work on its runs does not wait."""
+    conn.execute(sa.select(tenants.c.id).where(tenants.c.id == tenant).with_for_update(key_share=True))
+
+
+def list_records(
+    conn: sa.Connection, tenant: TenantId, limit: int, offset: int, action: str = "", subject: str = ""
+) -> tuple[list[AuditRecord], int]:
+    """A page of the records, newest first, and the total; only those of an action or about an object where these are set."""
+    condition: sa.ColumnElement[bool] = _c.tenant_id == tenant
+    if action:
+        condition &= _c.action == action
+    if subject:
+        condition &= _c.object == subject
+    total = conn.scalar(sa.select(sa.func.count()).select_from(audit_log).where(condition)) or 0
+    query = _select.where(condition).order_by(_c.seq.desc()).limit(limit).offset(offset)
+    return [_record(row) for row in conn.execute(query)], total
+
+
+def records_after(conn: sa.Connection, tenant: TenantId, seq: int) -> Sequence[AuditRecord]:
+    """The next records in the order of the chain; fewer than `RECORDS_PER_READ` when these are the last."""
+    query = _select.where(_c.tenant_id == tenant, _c.seq > seq).order_by(_c.seq).limit(RECORDS_PER_READ)
+    return [_record(row) for row in conn.execute(query)]
+
+
+def _record(row: Any) -> AuditRecord:
+    return AuditRecord(row.seq, AuditEntry(*tuple(row)[3:]), row.previous, row.hash)
