@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.conventions.project import DOCS, ROOT
+from tests.conventions.project import DOCS, ROOT, source_files
 
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+_PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+\.(?:c|js|lua|py|sql|toml|tsx?))`")
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
@@ -31,6 +32,18 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
         target = (page.parent / name).resolve() if name else page
         if not target.exists() or (fragment and fragment not in anchors(target)):
             wrong.append(link)
+    assert wrong == []
+
+
+def test_every_source_file_that_the_documentation_or_a_docstring_names_exists() -> None:
+    folders = [ROOT / name for name in ("src", "tests", "bench", "scripts", "ui/src", "docs")]
+    files = ["/" + path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.*") if path.is_file()]
+    wrong = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in (*PAGES, *source_files())
+        for name in _PATH.findall(page.read_text(encoding="utf-8"))
+        if not any(file.endswith(f"/{name}") for file in files)
+    ]
     assert wrong == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from tests.conventions.project import SRC, inside, source_files, tree_of
@@ -11,6 +12,7 @@ import sitelore
 
 FUNCTION_LINES = 60
 MODULE_LINES = 800
+DIRECTORY_MODULES = 14
 VISIT_LINES = 80
 
 LONGER = {
@@ -38,6 +40,12 @@ def test_every_exception_to_the_length_of_functions_is_still_needed() -> None:
 def test_modules_are_short() -> None:
     lines = {inside(path): len(path.read_text(encoding="utf-8").splitlines()) for path in source_files()}
     assert {name: count for name, count in lines.items() if count > MODULE_LINES} == {}
+
+
+def test_directories_hold_few_modules() -> None:
+    versions = SRC / "store" / "migrations" / "versions"  # one module for each version
+    counts = Counter(path.parent for path in source_files() if path.name != "__init__.py" and path.parent != versions)
+    assert {inside(folder): count for folder, count in counts.items() if count > DIRECTORY_MODULES} == {}
 
 
 def test_one_visit_can_be_read_at_a_glance() -> None:

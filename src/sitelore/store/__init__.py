@@ -5,21 +5,24 @@ transaction; `engine.py` runs it in SQLite's writer or reader threads, or on a c
 
     engine.py                engines, transactions, retries, the leader lock, the database's clock, which all machines use
     schema.py                the tables, and the key of a URL
-    migrations/              upgrade of older databases
     statements.py            hot statements, compiled once; batches
     rows.py                  conversion between rows and model objects
-    ledger.py                `ports.Ledger`: the functions of `runs/`, `frontier/` and `pages.py`
-    runs/                    create, start, crash and end runs; the run queue; lists; idempotency keys
+    tenants.py               tenants, and row-level security on Postgres
+    ledger.py                `ports.Ledger`: the functions of `runs/`, `frontier/` and `pages/`
+    runs/                    create, start, crash and end runs; the run queue; lists; events; deletion; idempotency keys
     frontier/                offers, claims and leases; settle; waves; counts by URL pattern
-    pages.py                 rows and counts for exports and the API; reprocessed documents; robots.txt
-    presence.py              deletion detection
+    pages/                   current pages, their versions and changes, deletion detection, ids of URLs
+    audits/                  findings, audits of runs, requests for draft pull requests
     index/                   `ports.SearchIndex` (`search_index.py`): chunks, postings, reads of the search index
     vectors/                 embeddings, and vector search in memory, by pgvector or by Qdrant
-    sqlite_blobs.py          `ports.Blobs` in a SQLite file
-    object_blobs.py          `ports.Blobs` in S3 or a shared directory
+    blobs/                   `ports.Blobs` and files of media, in a SQLite file, a directory, S3 or a shared directory
+    site_sessions.py         encrypted sessions of sites behind a login
+    platform/                accounts, channels, media, webhooks and their tables
     local_notifications.py   `ports.Notifier` and `ports.Events` within a process
-    redis_notifications.py   `ports.Notifier` and `ports.Events` between processes
-    redis_gate.py            `ports.HostGate` for many processes; the rate limit itself is `gate.lua`
+    redis/                   the same between processes; rate limits of hosts and callers, and sessions, for many processes
+    backup/                  copies of databases and media files
+    sqlite_files.py          removes deleted text from SQLite files
+    migrations/              upgrade of older databases
 
 Nothing here decides about a crawl: which offer is admissible, how a visit ends, what a wave admits and which pages are gone
 comes from `frontier` and `crawl` as data or as a pure function. Only `app` imports this package.
