@@ -378,7 +378,7 @@ class Webhooks(Protocol):
         ...
 
     async def replay_dead(self, endpoint: str, since: float, until: float, now: float) -> int:
-        """Queue the dead letters of events in this period again. Gives their number."""
+        """Queue the dead letters of events in this period again. Returns their number."""
         ...
 
     async def pending_batch(self, queue: WebhookQueue, limit: int) -> DeliveryBatch | None:
@@ -444,11 +444,11 @@ class MediaFiles(Protocol):
         ...
 
     async def delete(self, keys: Sequence[str], stored_before: float) -> int:
-        """Delete files, except those that were put again since this time. Gives how many were deleted."""
+        """Delete files, except those that were put again since this time. Returns how many were deleted."""
         ...
 
     async def purge(self, keys: Sequence[str], deleted_before: float) -> int:
-        """Remove files for good that were deleted before this time. Gives how many were removed."""
+        """Remove files for good that were deleted before this time. Returns how many were removed."""
         ...
 
     async def restore(self, keys: Sequence[str]) -> None:
@@ -496,7 +496,7 @@ class MediaLibrary(Protocol):
         ...
 
     async def delete_unused(self, crawled_before: float) -> int:
-        """Delete some media that no page uses and that were not found since this time. Gives how many; 0 when none is left."""
+        """Delete some media that no page uses and that were not found since this time. Returns how many; 0: none is left."""
         ...
 
     async def forget_pages(self, page_ids: Collection[int]) -> None:

@@ -190,14 +190,14 @@ class BlobStorage(Blobs, Protocol):
         ...
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
-        """Delete blobs, except those that were put again since this time. Gives how many were deleted.
+        """Delete blobs, except those that were put again since this time. Returns how many were deleted.
 
         A store that several processes write to keeps deleted blobs readable until they are purged.
         """
         ...
 
     async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
-        """Remove blobs for good that were deleted before this time. Gives how many were removed."""
+        """Remove blobs for good that were deleted before this time. Returns how many were removed."""
         ...
 
     async def restore(self, keys: Sequence[BlobKey]) -> None:
@@ -365,7 +365,7 @@ class Ledger(Protocol):
     ) -> list[Lease]:
         """Reserve URLs for this worker, which fetches them ahead: their rows can be claimed only by it while the lease holds.
 
-        Gives a provisional lease, without seq and token, of each URL that is free and still to be admitted.
+        Returns a provisional lease, without seq and token, of each URL that is free and still to be admitted.
         """
         ...
 
@@ -459,7 +459,7 @@ class Ledger(Protocol):
         ...
 
     async def delete_versions(self, ended_before: float) -> int:
-        """Delete some versions of pages that ended before this time. Gives how many; 0 when none is left."""
+        """Delete some versions of pages that ended before this time. Returns how many; 0 when none is left."""
         ...
 
     async def runs_to_expire(self, ended_before: float) -> list[RunId]:
@@ -735,11 +735,11 @@ class AuditStore(Protocol):
         ...
 
     async def ignore(self, site: SiteId, decision: Ignore) -> int:
-        """Store a decision, and apply it to the findings that it covers. Gives how many these are."""
+        """Store a decision, and apply it to the findings that it covers. Returns how many these are."""
         ...
 
     async def stop_ignoring(self, site: SiteId, decision: Ignore) -> int:
-        """Delete a decision, and open the findings that it covered again. Gives how many these are."""
+        """Delete a decision, and open the findings that it covered again. Returns how many these are."""
         ...
 
     async def open_expired(self, site: SiteId, now: float) -> None:

@@ -59,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def demo_site() -> Iterator[str]:
-    """Serve the site while the body runs; gives its URL."""
+    """Serve the site while the body runs; returns its URL."""
     _Handler.pages = dict(_bundled_pages())
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True

@@ -153,7 +153,7 @@ def score(site: Site, records: Iterable[FindingRecord]) -> AuditScore:
 
 @dataclass(frozen=True, slots=True)
 class TemplateGroup:
-    """A finding that nearly all pages of a folder have: it is one of their template."""
+    """A finding that nearly all pages of a folder have, so their template causes it."""
 
     folder: str
     pages: int
@@ -163,7 +163,7 @@ class TemplateGroup:
 
 @dataclass(frozen=True, slots=True)
 class RuleCard:
-    """All open findings of one rule, as people see them: what templates cause is named once, the rest one by one."""
+    """All open findings of one rule, for people: findings of a template are grouped, the others listed one by one."""
 
     rule: Rule
     severity: Severity
@@ -199,7 +199,7 @@ def _card(rule: Rule, findings: list[Finding], sizes: Mapping[str, int]) -> Rule
 
 
 def _templates(findings: list[Finding], sizes: Mapping[str, int], identity: tuple[str, ...]) -> Iterator[TemplateGroup]:
-    """Yield what nearly all pages of a folder have in common."""
+    """Yield the findings that nearly all pages of a folder have in common."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((_folder(finding), _evidence_key(finding, identity)), []).append(finding)

@@ -1,4 +1,4 @@
-"""What audit rules see of one URL of a run: its row, the head of its response, its stored facts and its document."""
+"""One URL of a run as audit rules see it: its row, the head of its response, its stored facts and its document."""
 
 from __future__ import annotations
 

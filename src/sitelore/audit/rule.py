@@ -1,4 +1,4 @@
-"""What an audit rule is: its texts, thresholds and needs as data, and a pure function that finds what it describes."""
+"""The type of audit rules: texts, thresholds and needs as data, and a pure function that finds the problem."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Needs(StrEnum):
 
 
 class AppliesTo(StrEnum):
-    """The URLs that a page rule looks at."""
+    """The kind of URLs that a page rule applies to."""
 
     ANY = "any"
     """Every URL of the run, errors and redirects included."""
@@ -79,7 +79,7 @@ _NOT_STORED = frozenset({Needs.MEDIA, Needs.EXTERNAL, Needs.INDEX, Needs.LLMS_TX
 
 
 def kinds_of(page: AuditPage) -> frozenset[AppliesTo]:
-    """Which rules look at a page."""
+    """The kinds of rules that apply to a page."""
     holds = {
         AppliesTo.ANY: True,
         AppliesTo.KEPT: page.is_kept,
@@ -130,7 +130,7 @@ class Rule:
 
     @property
     def is_site_rule(self) -> bool:
-        """Whether it looks at the site as a whole."""
+        """Whether it concerns the site as a whole."""
         return self.site_check is not None
 
     def findings(self, hits: Iterable[Hit], url: str = "") -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The site that site rules and insights look at: a summary of every URL, the graph of links, and records about the site."""
+"""The site as site rules and insights see it: a summary of every URL, the graph of links, and records about the site."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _DATE_CHARS = len("2024-05-06")
 
 
 class TargetKind(StrEnum):
-    """What became of the target of a link."""
+    """The state of the target of a link."""
 
     PAGE = "page"
     GONE = "gone"
@@ -99,7 +99,7 @@ class ImageUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageSummary:
-    """What site rules see of one URL: small enough to be held for every page of a site."""
+    """One URL as site rules see it: small enough to be held for every page of a site."""
 
     url: Url
     state: UrlState
@@ -306,7 +306,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class Site:
-    """All that site rules look at. Records that the caller does not have stay empty."""
+    """Everything that site rules use. Records that the caller does not have stay empty."""
 
     pages: Mapping[str, PageSummary]
     graph: SiteGraph

@@ -61,7 +61,7 @@ class SeedPlan:
 
 @dataclass(frozen=True, slots=True)
 class SitemapPlan:
-    """A sitemap: what it lists, and how much of that is in scope."""
+    """A sitemap, with the number of its URLs and how many of them are in scope."""
 
     url: str
     kind: str = ""
@@ -72,7 +72,7 @@ class SitemapPlan:
 
 
 def show_plan(settings: CrawlSettings, access: Access, *, as_json: bool) -> int:
-    """Print what a crawl with these settings would start from."""
+    """Print the seeds and sitemaps that a crawl with these settings would start from."""
     seeds, sitemaps = run_async(_plan(settings, access))
     values, defaults = msgspec.to_builtins(settings), msgspec.to_builtins(CrawlSettings())
     if as_json:

@@ -51,7 +51,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is shown about a run at its end."""
+    """The figures of a run that are shown at its end."""
 
     run: Run
     counts: RunCounts

@@ -1,3 +1,1 @@
-"""Media files of pages: which candidate of an image is downloaded, how images are compressed in a limited subprocess, and how
-the facts of a file (type, size, provider of a video) are determined.
-"""
+"""Media files of pages: detects formats, compresses images in a limited subprocess, and sanitises SVG."""

@@ -1,4 +1,4 @@
-"""Which format a downloaded file has, by its first bytes: servers send wrong content types."""
+"""Detects the format of a downloaded file by its first bytes, because servers send wrong content types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of what changed on a site between two moments."""
+"""Types of the changes of a site between two moments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which URLs of tenants the server itself sends requests to: webhook receivers and hosts of repositories."""
+"""Checks URLs of tenants to which the server itself sends requests: webhook receivers and hosts of repositories."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Engine(Protocol):
         ...
 
     def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
-        """Try to become the only process that does this task until the block ends; gives whether that succeeded.
+        """Try to become the only process that does this task until the block ends; returns whether that succeeded.
 
         `for_long`: the lock must last, even when this process is suspended.
         """

@@ -94,7 +94,7 @@ class SqlLedger(Repository):
         return await self._write(create)
 
     async def renew(self, leases: Sequence[Lease], until: float) -> int:
-        """Extend these leases where they are still held. Gives how many were extended."""
+        """Extend these leases where they are still held. Returns how many were extended."""
         return await self._write(claims.renew, leases, until) if leases else 0
 
     async def finish_rows(self, run: RunId, now: float) -> None:  # noqa: ARG002 - part of the port; nothing here needs a time

@@ -26,7 +26,7 @@ class LocalSubscription:
         self._notified.set()
 
     async def wait(self, timeout_s: float) -> bool:
-        """Wait for a notification, at most this long; gives whether there was one."""
+        """Wait for a notification, at most this long; returns whether there was one."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._notified.wait()

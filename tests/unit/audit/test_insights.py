@@ -25,8 +25,8 @@ def before(path: str, **values: Any) -> EarlierPage:
     return EarlierPage(str(address(path)), NOW - 10 * DAY, **values)
 
 
-def test_run_honesty_adds_up() -> None:
-    result = runs.run_honesty(
+def test_run_coverage_adds_up() -> None:
+    result = runs.run_coverage(
         site(
             {
                 "/": HOME,

@@ -1,1 +1,1 @@
-"""Audits of runs: gives what a crawl stored to the rules of `sitelore.audit`, stores the findings, and writes reports."""
+"""Audits of runs: applies the rules of `sitelore.audit` to stored pages, stores the findings, and writes reports."""

@@ -198,7 +198,7 @@ def _checked(checkout: Checkout, page: PageText, context: FixContext) -> Proposa
 def _check(proposal: Proposal, checkout: Checkout) -> bool:
     """Refuse a proposal that changes too much, or after which the rule still fires on a page of plain HTML.
 
-    Gives whether the rule was run again.
+    Returns whether the rule was run again.
     """
     before = checkout.files[proposal.path]
     after = apply_edits(before, proposal.edits)

@@ -1,4 +1,4 @@
-"""Insights as lines of text: the figures that matter of each, with its first examples."""
+"""Insights as lines of text: the main figures of each, with its first examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Figures = Mapping[str, Any]
 
 
 def insight_lines(figures: Figures) -> Iterator[tuple[str, list[str]]]:
-    """Yield the title and the lines of each insight that has something to say."""
+    """Yield the title and the lines of each insight that is not empty."""
     for name, (title, lines_of) in TITLES.items():
         value = figures.get(name)
         lines = list(lines_of(value)) if value else []
@@ -36,7 +36,7 @@ def _total(value: Figures, name: str) -> int:
     return len(value[name]) + int(value.get("more", {}).get(name, 0))
 
 
-def _honesty(value: Figures) -> Iterator[str]:
+def _coverage(value: Figures) -> Iterator[str]:
     failed, skipped = sum(value["failed"].values()), sum(value["skipped"].values())
     yield (
         f"{value['discovered']:,} URLs: {value['read']:,} read, {value['unchanged']:,} unchanged, {value['merged']:,} merged, "
@@ -127,7 +127,7 @@ def _machines(value: Figures) -> Iterator[str]:
 
 
 TITLES: Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
-    "run_honesty": ("What was read", _honesty),
+    "run_honesty": ("What was read", _coverage),
     "movement": ("Changes since the run before", _movement),
     "internal_rank": ("Internal rank", _rank),
     "rank_sinks": ("Lost rank", _sinks),

@@ -162,7 +162,7 @@ async def _renewing(app: App, audits: AuditStore, run: Run, progress: AuditProgr
 
 
 async def audit_due_runs(app: App) -> int:
-    """Audit every run whose audit waits. Gives their number."""
+    """Audit every run whose audit waits. Returns their number."""
     count = 0
     for run in await app.queue.due_audits(app.clock(), _BATCH):
         try:

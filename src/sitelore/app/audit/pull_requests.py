@@ -214,14 +214,14 @@ class FixService:
         return None if known is None else await self._with_outcome(tenant, known)
 
     async def refresh(self, tenant: TenantId, site: SiteId, request: str) -> FixRequest | None:
-        """Look at the pull request of an open request now."""
+        """Update an open request from its pull request now."""
         known = await self.find(tenant, site, request)
         if known is None or known.state is not FixState.OPEN:
             return known
         return await self._work(tenant, known)
 
     async def _with_outcome(self, tenant: TenantId, request: FixRequest) -> FixRequest:
-        """A merged request with what the audits since then say about its findings."""
+        """A merged request, with its state updated from the audits since then."""
         if request.state not in {FixState.MERGED, FixState.NOT_RESOLVED} or request.merged_at is None:
             return request
         audits, ledger = self._app.audits.for_tenant(tenant), self._app.ledger.for_tenant(tenant)
@@ -249,7 +249,7 @@ class FixService:
         return None if claimed is None else await self._work(tenant, claimed)
 
     async def run_due(self) -> int:
-        """Work on every request that is due. Gives their number."""
+        """Work on every request that is due. Returns their number."""
         count = 0
         for due in await self._store.due_fixes(self._app.clock(), _BATCH):
             count += await self.work_on(due.tenant, due.id) is not None
@@ -270,7 +270,7 @@ class FixService:
                 _LOG.warning("storage unavailable, pull requests retry: %s", problem)
 
     async def _work(self, tenant: TenantId, request: FixRequest) -> FixRequest:
-        """Do what is due, and store what became of it."""
+        """Do what is due, and store the result."""
         try:
             changed = await self._do(tenant, request)
         except HostBusy as busy:

@@ -1,4 +1,4 @@
-"""Audits a run: reads what a crawl stored, without any request, and gives it to the rules of `sitelore.audit`.
+"""Audits a run: reads its stored pages, without any request, and applies the rules of `sitelore.audit` to them.
 
 Rows and page versions are read as streams; of each page only a summary is held. Audit facts that are not stored are extracted
 from the page's snapshot, by the code of `sitelore reprocess`, and used for this audit alone. What an earlier run recorded about

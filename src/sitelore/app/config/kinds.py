@@ -49,7 +49,7 @@ def shown(value: Any) -> str:
 
 
 def type_name(value: Any) -> str:
-    """What a value is, in words."""
+    """The type of a value in words."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
     return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")
 
@@ -91,7 +91,7 @@ class Whole:
     maximum: int
 
     def parse(self, text: str) -> int:
-        """Decimal digits."""
+        """The number of a text of decimal digits."""
         if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
             raise _invalid("number", text, self.hint())
         return self.check(int(text))

@@ -1,4 +1,4 @@
-"""Which crawls a command starts: that of its URLs, or one of every site of the configuration file, with settings and access."""
+"""The crawls that a command starts: one of its URLs, or one of each site of the configuration file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def crawl_plans(
     starts: Mapping[str, float] | None = None,
     resume: bool = False,
 ) -> list[CrawlPlan]:
-    """The crawls of a command: that of its URLs, or without any, one of every site of the file.
+    """The crawls of a command: one of its URLs or, without URLs, one of each site of the file.
 
     With `starts`, the times at which the last run of each site started, only sites whose schedule is due. With `resume`, the
     URLs only say which site's run to continue.

@@ -65,7 +65,7 @@ def set_values(assignments: Iterable[str]) -> Values:
 
 
 def run_settings(values: Mapping[str, Any], *, opens_origins: bool = True) -> CrawlSettings:
-    """The settings of a run. `opens_origins`: what the user named may have a private address."""
+    """The settings of a run. `opens_origins`: the URLs may have private addresses, because the user named them."""
     settings = catalogue.crawl_settings(values)
     if not any(name.startswith("identity.") for name in values):
         own = (rules.identity for rules in settings.overrides if rules.identity != Identity())

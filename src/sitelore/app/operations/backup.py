@@ -163,7 +163,7 @@ async def _back_up_servers(settings: OperatorSettings, target: Path) -> Manifest
 
 
 async def _copy_objects(bucket: ObjectBlobs, prefixes: list[str], stored: set[str], blobs: sqlite.BlobFile) -> set[str]:
-    """Copy all objects that are not stored yet. Gives the keys of all objects.
+    """Copy all objects that are not stored yet. Returns the keys of all objects.
 
     Objects that were deleted and can still be read are copied too: the dump may refer to them.
     """

@@ -123,7 +123,7 @@ async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) 
 
 @_without_backup(purges=False)
 async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
-    """Delete runs that have ended. Gives the number of blobs deleted with them."""
+    """Delete runs that have ended. Returns the number of blobs deleted with them."""
     ledger = app.ledger.for_tenant(tenant)
     for run in runs:
         if not await ledger.delete_run(run) and await ledger.run(run) is not None:
@@ -133,7 +133,7 @@ async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
 
 @_without_backup(purges=False)
 async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: float = VACUUM_BYTES) -> int:
-    """Delete a site with everything that was stored of it. Gives the number of blobs deleted with it."""
+    """Delete a site with everything that was stored of it. Returns the number of blobs deleted with it."""
     await _delete_points(tenant, site)
     if not await app.ledger.for_tenant(tenant.id).delete_site(site):
         raise UsageError("the site has a run that has not ended, or was deleted meanwhile; let the run finish or cancel it")
@@ -145,7 +145,7 @@ async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: floa
 
 @_without_backup(purges=False)
 async def delete_channel(app: App, channel: Channel, vacuum_bytes: float = VACUUM_BYTES) -> int:
-    """Cancel the crawl of a channel, and delete the channel with its site. Gives the number of blobs deleted with it."""
+    """Cancel the crawl of a channel, and delete the channel with its site. Returns the number of blobs deleted with it."""
     tenant = next(tenant for tenant in await app.queue.tenants() if tenant.id == channel.tenant)
     await _delete_points(tenant, channel.site)
     await app.open_channels().for_tenant(tenant.id).delete_channel(channel.id, app.clock())
@@ -157,7 +157,7 @@ async def delete_channel(app: App, channel: Channel, vacuum_bytes: float = VACUU
 
 @_without_backup(purges=True)
 async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
-    """Delete a tenant with all its sites. Gives the number of blobs deleted with it."""
+    """Delete a tenant with all its sites. Returns the number of blobs deleted with it."""
     if tenant.id == DEFAULT_TENANT:
         raise _default_tenant(tenant)
     await _delete_points(tenant)
@@ -176,7 +176,7 @@ async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_B
 
 
 async def cancel_and_delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
-    """Cancel the runs of a tenant that have not ended, and delete it. Gives the number of blobs deleted with it."""
+    """Cancel the runs of a tenant that have not ended, and delete it. Returns the number of blobs deleted with it."""
     if tenant.id == DEFAULT_TENANT:
         raise _default_tenant(tenant)
     ledger = app.ledger.for_tenant(tenant.id)
@@ -212,17 +212,17 @@ async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
 
 
 async def sweep_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Delete unreferenced blobs that were last put before this time. Gives their number."""
+    """Delete unreferenced blobs that were last put before this time. Returns their number."""
     return await _sweep(ledger, blobs, ledger.blob_references, stored_before, per_pass)
 
 
 async def purge_blobs(ledger: Ledger, blobs: BlobStorage, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Remove blobs for good that were deleted before this time; restore those that are referenced. Gives how many are gone."""
+    """Remove blobs for good that were deleted before this time; restore those that are referenced. Returns the number removed."""
     return await _purge(ledger, blobs, ledger.blob_references, deleted_before, per_pass)
 
 
 async def sweep_media(ledger: Ledger, media: MediaContext, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Delete media files that no row refers to and that were last put before this time. Gives their number.
+    """Delete media files that no row refers to and that were last put before this time. Returns their number.
 
     A visit stores a file before its settlement is written. Until then the file is pending in this process, and is kept.
     """
@@ -346,7 +346,7 @@ async def _delete_expired_of(app: App, tenant: TenantId, defaults: RetentionPoli
 
 
 async def purge_all(app: App) -> int:
-    """Remove blobs for good that were deleted longer ago than the grace period, for all tenants. Gives their number."""
+    """Remove blobs for good that were deleted longer ago than the grace period, for all tenants. Returns their number."""
     purged = 0
     for tenant in await app.queue.tenants():
         ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)

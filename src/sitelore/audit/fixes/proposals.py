@@ -45,7 +45,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What is known of a page for finding its source: its text and the URLs that it links."""
+    """The text of a page and the URLs that it links, by which its source is found."""
 
     text: str
     links: tuple[str, ...] = ()

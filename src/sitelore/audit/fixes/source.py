@@ -68,7 +68,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FixContext:
-    """What a fix may use besides the text: the page, the URLs of the site, words that people have written."""
+    """Input of a fix besides the text: the page, the URLs of the site, and texts that people have written."""
 
     finding: Finding
     page_url: Url
@@ -92,7 +92,7 @@ class FixContext:
         return known[0] if len(known) == 1 else None
 
     def text(self, proposal: str = "") -> str:
-        """The words of a person for this finding, else a proposal."""
+        """The text that a person has written for this finding, else a proposal."""
         words = " ".join((self.words.get(self.finding.key) or proposal).split())
         if not words:
             raise NoFix("it needs words of a person; give them with --words")

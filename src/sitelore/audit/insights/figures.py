@@ -1,4 +1,4 @@
-"""All insights of a run as plain data, by name: what is stored after each run, so that trends need no computing."""
+"""All insights of a run as plain data, by name. They are stored after each run, so that trends need no computing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _listed(compute: Callable[[Site], Sequence[Any]], name: str) -> Callable[[Si
 
 
 INSIGHTS: Mapping[str, Callable[[Site], Any]] = {
-    "run_honesty": lambda site: asdict(runs.run_honesty(site)),
+    "run_honesty": lambda site: asdict(runs.run_coverage(site)),
     "movement": _movement,
     "internal_rank": _internal_rank,
     "rank_sinks": lambda site: asdict(links.rank_sinks(site)),

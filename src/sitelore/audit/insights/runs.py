@@ -1,4 +1,4 @@
-"""Insights about a run: what was read and what was not, and what changed since another run."""
+"""Insights about a run: how many URLs were read or not and why, and how many pages changed since another run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _BUCKETS = ((0.05, "<5 %"), (0.20, "5-20 %"), (0.50, "20-50 %"))
 
 
 @dataclass(frozen=True, slots=True)
-class RunHonesty:
-    """What became of every URL that a run discovered. The parts add up to `discovered`."""
+class RunCoverage:
+    """How many of the URLs that a run discovered were read, skipped or failed. The parts add up to `discovered`."""
 
     discovered: int
     read: int
@@ -33,8 +33,8 @@ class RunHonesty:
     is_complete: bool
 
 
-def run_honesty(site: Site) -> RunHonesty:
-    """What became of every URL of the run."""
+def run_coverage(site: Site) -> RunCoverage:
+    """The numbers for a run."""
     skipped: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     read = unchanged = merged = unfinished = 0
@@ -51,7 +51,7 @@ def run_honesty(site: Site) -> RunHonesty:
             unfinished += 1
         else:
             failed[page.state.value] += 1
-    return RunHonesty(
+    return RunCoverage(
         len(site.pages), read, unchanged, merged, dict(skipped), dict(failed), unfinished, site.is_complete and not unfinished
     )
 

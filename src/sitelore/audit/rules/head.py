@@ -82,7 +82,7 @@ def _parts(title: str) -> tuple[tuple[str, str], ...]:
 
 
 def site_affix(site: Site, share: float, min_pages: int) -> tuple[str, str] | None:
-    """What most titles begin or end with, `prefix` or `suffix` and the text; None where they have nothing in common."""
+    """The text that most titles begin or end with, and which: `prefix` or `suffix`. None when they have nothing in common."""
     titles = [page.title for page in site.indexable if page.title]
     counts = Counter(part for title in titles for part in _parts(title))
     if len(titles) < min_pages or not counts:

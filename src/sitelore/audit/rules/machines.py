@@ -1,4 +1,4 @@
-"""Rules about what language models and our own search index make of the site."""
+"""Rules about how language models, and our own search index, can use the site."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def fix(
 
 
 def _pull_requests(data: Path, site: str | None, rules: Collection[str], *, open_one: bool, as_json: bool) -> int:
-    """Open a pull request, or look at those of the site. Gives the exit code."""
+    """Open a pull request, or list those of the site. Returns the exit code."""
     requests = run_async(_work_on_requests(data, site, rules, open_one=open_one))
     if as_json:
         print_json(requests)

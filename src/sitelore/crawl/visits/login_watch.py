@@ -28,7 +28,7 @@ _CLOSED = frozenset({401, 403})
 
 @dataclass(slots=True)
 class LoginWatch:
-    """The sessions of one run, and which of them were seen to be alive."""
+    """The sessions of one run, and which of them are known to be valid."""
 
     sessions: Sequence[SiteSession] = ()
     _is_alive: set[SiteSession] = field(default_factory=set)

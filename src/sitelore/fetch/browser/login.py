@@ -155,7 +155,7 @@ class _Login:
                     await asyncio.sleep(_POLL_S / 5)
 
     async def watch(self, until: Callable[[], Awaitable[None]]) -> None:
-        """Observe the window until the user says so or closes it."""
+        """Observe the window until the user has confirmed the login or closed it."""
         finished = asyncio.ensure_future(until())
         try:
             while not finished.done() and self._context.pages:  # a closed window has no page

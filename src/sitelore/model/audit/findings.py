@@ -70,7 +70,7 @@ def finding_key(rule: str, url: str, identity: Sequence[Any]) -> str:
 
 
 class FindingStatus(StrEnum):
-    """Where a finding is in its life."""
+    """The state of a finding."""
 
     OPEN = "open"
     RESOLVED = "resolved"
@@ -83,7 +83,7 @@ OPEN_STATUSES = frozenset({FindingStatus.OPEN, FindingStatus.REGRESSED})
 
 
 class IgnoreScope(StrEnum):
-    """What a decision to ignore covers."""
+    """The findings that a decision to ignore covers."""
 
     FINDING = "finding"
     PAGE = "page"
@@ -155,7 +155,7 @@ class RuleFindings:
 
 
 class AuditState(StrEnum):
-    """Where the audit of a run is."""
+    """The state of the audit of a run."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -164,7 +164,7 @@ class AuditState(StrEnum):
 
 
 class AuditPhase(StrEnum):
-    """What a running audit does."""
+    """The step that a running audit is in."""
 
     PAGES = "pages"
     LINKS = "links"

@@ -18,7 +18,7 @@ MIN_PAGES, MAX_PAGES = 10, 500
 
 
 class Plan(StrEnum):
-    """What a tenant has booked."""
+    """The plan that a tenant has booked."""
 
     FREE = "FREE"
     STARTER = "STARTER"

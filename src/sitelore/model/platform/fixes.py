@@ -37,7 +37,7 @@ class ConnectedRepository:
 
 
 class FixState(StrEnum):
-    """Where a fix request is."""
+    """The state of a fix request."""
 
     QUEUED = "queued"
     """Its pull request is to be opened or updated."""
@@ -56,7 +56,7 @@ class FixState(StrEnum):
 
 ENDED_BY_MERGE = frozenset({FixState.MERGED, FixState.RESOLVED, FixState.NOT_RESOLVED})
 PENDING_STATES = frozenset({FixState.QUEUED, FixState.OPEN})
-"""What a server still has to do something about: open or update the pull request, or see what became of it."""
+"""The states in which a server still has to open, update or check the pull request."""
 
 
 @dataclass(frozen=True, slots=True)

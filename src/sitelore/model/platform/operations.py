@@ -1,4 +1,4 @@
-"""What the operator of an installation sees over all tenants: active runs, workers, held deletions, dead letters, backups."""
+"""Types of the operator's lists over all tenants: active runs, workers, held deletions, dead letters, backups."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class RequestClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """So many requests at once, and as many again in each period, evenly."""
+    """A burst of requests, and the period in which as many more are allowed, evenly."""
 
     requests: int
     period_s: float

@@ -35,7 +35,7 @@ ROTATION_GRACE_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """What a new token should be."""
+    """Name, scopes and expiry of a token to create."""
 
     name: str
     scopes: frozenset[TokenScope] = frozenset()
@@ -83,7 +83,7 @@ class AccountService:
         return CreatedToken(token, text.text)
 
     async def rotate_token(self, token_id: str, grace_s: float = ROTATION_GRACE_S) -> CreatedToken | None:
-        """Replace a token by a new one with the same permissions; the old one stays valid for `grace_s`. None without one."""
+        """Replace a token by one with the same permissions; the old one stays valid for `grace_s`. None if it does not exist."""
         old, now = await self.accounts.find_token(token_id), self.clock()
         if old is None:
             return None
@@ -101,7 +101,7 @@ class AccountService:
         return CreatedToken(new, text.text)
 
     async def revoke_token(self, token_id: str) -> Token | None:
-        """Revoke a token for good. None without one."""
+        """Revoke a token for good. None if it does not exist."""
         old, now = await self.accounts.find_token(token_id), self.clock()
         if old is None:
             return None
@@ -121,7 +121,7 @@ class AccountService:
         return user
 
     async def change_role(self, user_id: str, role: UserRole) -> User | None:
-        """Give a user another role. None without such a user."""
+        """Change the role of a user. None if there is no such user."""
         user = await self.accounts.find_user(user_id)
         if user is None:
             return None
@@ -132,7 +132,7 @@ class AccountService:
         return changed if _check(await self.accounts.change_role(user_id, role, entry)) else None
 
     async def delete_user(self, user_id: str) -> bool:
-        """Delete a user, and revoke their tokens. False without such a user."""
+        """Delete a user, and revoke their tokens. False if there is no such user."""
         user = await self.accounts.find_user(user_id)
         if user is None:
             return False
@@ -167,7 +167,7 @@ class AccountService:
 
 
 def check_email(email: str) -> None:
-    """Raise `UsageError` for what is not an e-mail address."""
+    """Raise `UsageError` unless this is an e-mail address."""
     if not _EMAIL.fullmatch(email) or not email.isprintable():
         raise UsageError("not an e-mail address")
 
@@ -192,7 +192,7 @@ async def check_chain(records: AsyncIterator[AuditRecord]) -> AuditCheck:
 
 
 def _check(change: AccountChange) -> bool:
-    """Raise a conflict; False when the user does not exist."""
+    """Raise `Conflict` when the change was refused; False when the user does not exist."""
     if change is AccountChange.EMAIL_TAKEN:
         raise Conflict("another user has this e-mail address")
     if change is AccountChange.LAST_OWNER:

@@ -126,7 +126,7 @@ class Authenticator:
             _LOG.debug("the use of a token was not recorded: %s", problem)
 
     async def close(self) -> None:
-        """Wait for what is being written."""
+        """Wait for writes that are in progress."""
         await asyncio.gather(*self._writing, return_exceptions=True)
 
 

@@ -62,7 +62,7 @@ class Scheduler:
                     await stop.wait()
 
     async def run_due(self, now: float) -> int:
-        """Follow up completed crawls, then start what is due. Gives how many crawls this server has started."""
+        """Follow up completed crawls, then start what is due. Returns how many crawls this server has started."""
         for tenant, run in await self.queue.jobs_to_follow_up(_BATCH):
             try:
                 await self._follow_up(tenant, run, now)

@@ -1,4 +1,4 @@
-"""Title, commit message and description of a pull request: what, why, evidence, and how it was checked.
+"""Title, commit message and description of a pull request: the changes, their reasons, the evidence and the checks.
 
 Texts of pages are quoted as code, so that nothing in them is a mention, a link, a closing keyword or markup for the host.
 """

@@ -88,7 +88,7 @@ class GitRepository:
         return {ref.removeprefix("refs/heads/"): commit for commit, ref in heads if ref in refs}
 
     async def fetch_base(self, branch: str) -> str:
-        """Fetch the last commit of a branch with its files. Gives its id."""
+        """Fetch the last commit of a branch with its files. Returns its id."""
         return await self._fetch(branch, _BASE)
 
     async def is_ours(self, branch: str) -> bool:

@@ -209,7 +209,7 @@ class WebhookSender:
         return Attempt(at, elapsed_ms, result.status, answer, retry_after_s=result.retry_after_s(at))
 
     async def run_due(self, limit: int = _SLOTS) -> int:
-        """One pass: send what is due, up to `limit` queues side by side. Gives the number of queues."""
+        """One pass: send what is due, up to `limit` queues side by side. Returns the number of queues."""
         queues = await self._claim(limit)
         await asyncio.gather(*map(self._work_on, queues))
         return len(queues)

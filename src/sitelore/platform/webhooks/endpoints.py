@@ -109,7 +109,7 @@ class WebhookService:
         return await self._webhooks.for_tenant(tenant).replay(endpoint, event, self._clock())
 
     async def replay_dead(self, tenant: TenantId, endpoint: str, since: float, until: float) -> int:
-        """Deliver the dead letters of events from `since` until before `until` again. Gives their number."""
+        """Deliver the dead letters of events from `since` until before `until` again. Returns their number."""
         await self._require_enabled(tenant, endpoint)
         return await self._webhooks.for_tenant(tenant).replay_dead(endpoint, since, until, self._clock())
 

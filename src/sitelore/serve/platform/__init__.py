@@ -1,1 +1,1 @@
-"""Requests, responses and dependencies of the tenant and manage planes, which `serve/routes` share."""
+"""Requests, responses and dependencies of the routes for tenants and for the operator of an installation."""

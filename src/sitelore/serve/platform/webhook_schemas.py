@@ -44,7 +44,7 @@ class NewWebhook(BaseModel):
 
 
 class WebhookChanges(BaseModel):
-    """Changes of a webhook; what is left out stays."""
+    """Changes of a webhook. Fields that are left out stay as they are."""
 
     model_config = _BODY
 

@@ -1,4 +1,4 @@
-"""Responses about what a run does now: its hosts and its events."""
+"""Responses about the progress of a run: its hosts and its events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audits of runs: waiting, claimed by a process, done; their insights, and the settings of audits.
+"""Audits of runs with their states and insights, and the settings of audits.
 
 A completed run whose settings ask for an audit has one that waits. A process claims an audit with a lease that it renews with
 its progress, so one that dies is replaced. (A leader lock would end with its transaction, seconds after that is idle.) Audits
@@ -33,7 +33,7 @@ _COLUMNS = (
 
 
 def queue_audit(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
-    """Let the audit of a run wait, unless there is one."""
+    """Queue the audit of a run, unless it has one."""
     site = sa.select(sa.literal(tenant), sa.literal(run), runs.c.site_id, sa.literal(AuditState.WAITING.value)).where(
         runs.c.tenant_id == tenant, runs.c.id == run
     )
@@ -44,7 +44,9 @@ def queue_audit(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
 
 
 def request_audit(conn: sa.Connection, tenant: TenantId, site: SiteId) -> AuditRecord | None:
-    """Queue an audit of the latest completed run of a site, also again. None when a later run was audited, or none."""
+    """Queue an audit of the latest completed run of a site, even if it was audited before. None when there is no such run, or a
+    later one was audited.
+    """
     of_audit = sa.and_(_c.tenant_id == tenant, _c.run_id == runs.c.id)
     is_known = sa.or_(runs.c.state == RunState.COMPLETED.value, _c.state == AuditState.DONE.value)
     query = (
@@ -100,7 +102,7 @@ def claim_audit(conn: sa.Connection, tenant: TenantId, run: RunId, now: float, l
 
 
 def skip_audit(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
-    """Forget a waiting audit that would come after that of a newer run."""
+    """Delete a queued audit when a newer run was audited."""
     conn.execute(sa.delete(audits).where(_c.tenant_id == tenant, _c.run_id == run, _c.state == AuditState.WAITING.value))
 
 
@@ -136,7 +138,7 @@ def finish_audit(
 
 
 def fail_audit(conn: sa.Connection, tenant: TenantId, run: RunId, error: str, now: float, attempts: int) -> None:
-    """Let an audit that crashed wait for another attempt, or fail it after this many."""
+    """Queue an audit that crashed again, or fail it after this many attempts."""
     is_last = sa.and_(_c.attempts >= attempts)
     state = sa.case((is_last, AuditState.FAILED.value), else_=AuditState.WAITING.value)
     finished_at = sa.case((is_last, now), else_=sa.null())

@@ -141,7 +141,7 @@ def ignores(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[Ignore]
 
 
 def ignore(conn: sa.Connection, tenant: TenantId, site: SiteId, decision: Ignore) -> int:
-    """Store a decision, and apply it to the findings that it covers. Gives how many of them were open."""
+    """Store a decision, and apply it to the findings that it covers. Returns how many of them were open."""
     values = (tenant, site, decision.rule, decision.scope.value, _target(decision), _json(asdict(decision)), decision.until)
     execute_many(conn, _ignore_statement, [values])
     text = _json(asdict(decision))
@@ -151,7 +151,7 @@ def ignore(conn: sa.Connection, tenant: TenantId, site: SiteId, decision: Ignore
 
 
 def stop_ignoring(conn: sa.Connection, tenant: TenantId, site: SiteId, decision: Ignore) -> int:
-    """Delete a decision, and open the findings that it covered again. Gives how many these are."""
+    """Delete a decision, and open the findings that it covered again. Returns how many these are."""
     c = ignored_findings.c
     conn.execute(
         sa.delete(ignored_findings).where(

@@ -69,7 +69,7 @@ def _repository_query(tenant: TenantId, site: SiteId) -> sa.Select[Any]:
 
 
 def request_fix(conn: sa.Connection, tenant: TenantId, request: FixRequest) -> tuple[FixRequest | None, FixLimit | None]:
-    """Queue a request, or the pending one of the same set of findings again. Without one: the limit that refuses it."""
+    """Queue a request, or the pending one of the same set of findings again; else returns the limit that refuses it."""
     # With the row locked, the second of two servers counts what the first one has added.
     row = conn.execute(_repository_query(tenant, request.site).with_for_update()).one_or_none()
     if row is None or row.url != request.repository:
@@ -132,7 +132,7 @@ def claim_fix(conn: sa.Connection, tenant: TenantId, request: str, now: float, u
 
 
 def save_fix(conn: sa.Connection, tenant: TenantId, request: FixRequest) -> None:
-    """Store what became of a request. A request that was deleted stays deleted."""
+    """Store a changed request. A request that was deleted stays deleted."""
     conn.execute(sa.update(fix_requests).where(_c.tenant_id == tenant, _c.id == request.id).values(_values(request)))
 
 

@@ -35,7 +35,7 @@ def media_paths(folder: Path) -> Iterator[str]:
 
 
 def copy_media(source: Path, target: Path) -> int:
-    """Copy the files that the target does not have. Gives their number."""
+    """Copy the files that the target does not have. Returns their number."""
     copied = 0
     for name in media_paths(source):
         if not _is_equal(source / name, target / name):

@@ -57,7 +57,7 @@ def revision_of(path: Path) -> str:
 
 
 def copy_blobs(source: Path, target: Path) -> int:
-    """Copy the blobs that the target does not have. Gives their number.
+    """Copy the blobs that the target does not have. Returns their number.
 
     The source may be in use. Every batch reads a state of its own, so no read transaction keeps its write-ahead log from being
     emptied; blobs never change under a key.

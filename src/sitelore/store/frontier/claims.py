@@ -197,7 +197,7 @@ _tokens_of_leased = (
 
 
 def renew(conn: sa.Connection, tenant: TenantId, leases: Sequence[Lease], until: float) -> int:
-    """Extend these leases where their fencing token is still the current one. Gives how many were extended."""
+    """Extend these leases where their fencing token is still the current one. Returns how many were extended."""
     renewed: list[tuple[Any, ...]] = []
     for run in lock_runs(conn, tenant, {lease.run for lease in leases}).values():
         of_run = [lease for lease in leases if lease.run == run.id]

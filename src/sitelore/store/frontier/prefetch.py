@@ -121,8 +121,8 @@ def start_prefetches(
     now: float,
     lease_s: float,
 ) -> list[Lease]:
-    """Reserve URLs for this worker. Gives a provisional lease, without seq and token, of each that is still to be admitted and
-    that no other worker has reserved.
+    """Reserve URLs for this worker. Returns a provisional lease, without seq and token, of each that is still to be admitted
+    and that no other worker has reserved.
     """
     # Otherwise a row could be admitted and claimed between the two statements.
     current = lock_runs(conn, tenant, [run]).get(run)

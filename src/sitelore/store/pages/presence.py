@@ -100,7 +100,7 @@ def check_presence(
 
 
 def release_held(conn: sa.Connection, tenant: TenantId, site: SiteId, now: float, *, agreed: bool) -> int:
-    """Delete the held pages (`agreed`), or keep them. Gives how many there were."""
+    """Delete the held pages (`agreed`), or keep them. Returns how many there were."""
     _lock_site(conn, tenant, site)
     held = sa.update(pages).where(pages.c.tenant_id == tenant, pages.c.site_id == site, sa.text("held = 1"))
     if agreed:

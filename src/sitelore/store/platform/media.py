@@ -444,7 +444,7 @@ def delete_media(conn: sa.Connection, tenant: TenantId, media_id: int) -> bool:
 
 
 def delete_unused(conn: sa.Connection, tenant: TenantId, crawled_before: float) -> int:
-    """Delete media that no page uses and that were not found since this time. Gives how many were deleted."""
+    """Delete media that no page uses and that were not found since this time. Returns how many were deleted."""
     old = sa.and_(media.c.tenant_id == tenant, media.c.last_crawled_at < crawled_before)
     unused = sa.select(media.c.id).where(old, _usage_count == 0).order_by(media.c.id).limit(MEDIA_PER_READ)
     return _delete(conn, tenant, conn.scalars(unused, {"tenant": tenant}).all())

@@ -1,4 +1,4 @@
-"""What the operator of an installation sees over all tenants (`platform_ports.Operations`)."""
+"""Lists over all tenants for the operator of an installation (`platform_ports.Operations`)."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def replay(conn: sa.Connection, tenant: TenantId, endpoint: str, event: int, now
 
 
 def replay_dead(conn: sa.Connection, tenant: TenantId, endpoint: str, since: float, until: float, now: float) -> int:
-    """Queue the dead letters of events from this time on and before that time again. Gives their number."""
+    """Queue the dead letters of events from this time on and before that time again. Returns their number."""
     created_at = webhook_deliveries.c.created_at
     return _replay(conn, tenant, endpoint, sa.and_(_DEAD, created_at >= since, created_at < until), now)
 
@@ -265,7 +265,7 @@ def release_queue(conn: sa.Connection, tenant: TenantId, queue: WebhookQueue) ->
 
 
 def delete_deliveries(conn: sa.Connection, tenant: TenantId, before: float) -> int:
-    """Delete entries of the delivery log whose events happened before this time. Gives their number."""
+    """Delete entries of the delivery log whose events happened before this time. Returns their number."""
     c = webhook_deliveries.c
     old = sa.and_(c.tenant_id == tenant, c.created_at < before)
     return conn.execute(sa.delete(webhook_deliveries).where(old)).rowcount

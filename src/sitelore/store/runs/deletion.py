@@ -122,7 +122,7 @@ def delete_tenant(conn: sa.Connection, tenant: TenantId) -> bool:
 
 
 def delete_versions(conn: sa.Connection, tenant: TenantId, ended_before: float) -> int:
-    """Delete up to `VERSIONS_PER_DELETE` versions of pages that ended before this time. Gives how many were deleted."""
+    """Delete up to `VERSIONS_PER_DELETE` versions of pages that ended before this time. Returns how many were deleted."""
     c = page_versions.c
     old = sa.select(c.id).where(c.tenant_id == tenant, c.ended_at < ended_before).limit(VERSIONS_PER_DELETE)
     ids = conn.scalars(old.with_for_update()).all()

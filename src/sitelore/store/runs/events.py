@@ -76,7 +76,7 @@ _kept_s = sa.text("SELECT events_s FROM retention WHERE tenant_id = :tenant")
 
 
 def delete_events_before(conn: sa.Connection, tenant: TenantId, before: float) -> int:
-    """Delete older events but the last one, whose id SQLite would use again. Gives their number."""
+    """Delete older events but the last one, whose id SQLite would use again. Returns their number."""
     c = events.c
     last = sa.select(sa.func.max(c.id)).where(c.tenant_id == tenant).scalar_subquery()
     return conn.execute(sa.delete(events).where(c.tenant_id == tenant, c.created_at < before, c.id < last)).rowcount

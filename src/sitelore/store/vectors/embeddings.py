@@ -71,7 +71,7 @@ _model = sa.select(models.c.id, models.c.version).where(models.c.tenant_id == TE
 def put_vectors(
     conn: sa.Connection, tenant: TenantId, model: str, vectors: Sequence[tuple[str, bytes]]
 ) -> tuple[int, dict[str, bytes]]:
-    """Store vectors by text hash, replacing earlier ones. Gives the model's id and the stored vectors."""
+    """Store vectors by text hash, replacing earlier ones. Returns the model's id and the stored vectors."""
     latest = {storable(text_hash) or "": half for text_hash, half in vectors if half and len(half) % 2 == 0}
     this_model = sa.and_(models.c.tenant_id == tenant, models.c.name == model)
     last_id = sa.select(sa.func.coalesce(sa.func.max(models.c.id), 0) + 1).where(models.c.tenant_id == tenant)

@@ -86,7 +86,7 @@ def is_ready(conn: sa.Connection) -> bool:
 
 
 def prepare(conn: sa.Connection, *, create: bool = True) -> bool:
-    """Lock the table for a writer of vectors, and create and fill it where it is missing. Gives whether it exists."""
+    """Lock the table for a writer of vectors, and create and fill it where it is missing. Returns whether it exists."""
     if conn.dialect.name != "postgresql":
         return False
     conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_WRITER_LOCK)))

@@ -1,4 +1,4 @@
-"""Routes for draft pull requests: the repository of a site, requests for pull requests, and what became of them."""
+"""Routes for draft pull requests: the repository of a site, and requests for pull requests with their states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of what a tenant's channels share: crawl settings, and the brand."""
+"""Routes of the settings that all channels of a tenant share: crawl settings, and the brand."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class SqlChannels(Repository):
         return self if tenant == self._tenant else SqlChannels(self._engine, tenant)
 
     def queue(self) -> SqlChannelQueue:
-        """What the channels of all tenants wait for."""
+        """The due schedules and completed crawls of all tenants."""
         return SqlChannelQueue(self._engine)
 
     async def create_channel(self, site: str, title: str, url: str, settings: ChannelSettings, now: float) -> Channel | None:
