@@ -217,7 +217,7 @@ async def sweep_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, 
 
 
 async def purge_blobs(ledger: Ledger, blobs: BlobStorage, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Remove blobs for good that were deleted before this time; restore those that are referenced. Returns the number removed."""
+    """Remove blobs for good that were deleted before this time, or restore the referenced ones. Returns the number removed."""
     return await _purge(ledger, blobs, ledger.blob_references, deleted_before, per_pass)
 
 

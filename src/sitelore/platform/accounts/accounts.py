@@ -83,7 +83,7 @@ class AccountService:
         return CreatedToken(token, text.text)
 
     async def rotate_token(self, token_id: str, grace_s: float = ROTATION_GRACE_S) -> CreatedToken | None:
-        """Replace a token by one with the same permissions; the old one stays valid for `grace_s`. None if it does not exist."""
+        """Replace a token by one with the same permissions; the old one is valid for `grace_s` more. None if it is missing."""
         old, now = await self.accounts.find_token(token_id), self.clock()
         if old is None:
             return None

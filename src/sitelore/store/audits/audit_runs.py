@@ -44,8 +44,9 @@ def queue_audit(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
 
 
 def request_audit(conn: sa.Connection, tenant: TenantId, site: SiteId) -> AuditRecord | None:
-    """Queue an audit of the latest completed run of a site, even if it was audited before. None when there is no such run, or a
-    later one was audited.
+    """Queue an audit of the latest completed run of a site, even if it was audited before.
+
+    None when there is no such run, or a later one was audited.
     """
     of_audit = sa.and_(_c.tenant_id == tenant, _c.run_id == runs.c.id)
     is_known = sa.or_(runs.c.state == RunState.COMPLETED.value, _c.state == AuditState.DONE.value)
