@@ -12,7 +12,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -42,6 +41,7 @@ from sitelore.model.search import (
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, Redaction
 from sitelore.model.states import RunState
 from sitelore.ports import Blobs, Ledger, SearchIndex
+from sitelore.times import parse_time
 
 _LOG = logging.getLogger(__name__)
 
@@ -278,9 +278,8 @@ def _timestamp(date: str) -> float | None:
     parts = date.split("-")
     full = date if len(parts) >= 3 else "-".join([*parts, *["01"] * (3 - len(parts))])
     try:
-        moment = datetime.fromisoformat(full)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
+        return parse_time(full)
+    except ValueError:
         return None
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from sitelore.model.search import SearchQuery
+from sitelore.times import parse_time
 
 MAX_OPERATORS = 16
 _PHRASE = re.compile(r'(?<!\S)"([^"]{1,400})"(?!\w)')
@@ -51,8 +51,7 @@ def _with_filter(query: SearchQuery, name: str, value: str) -> SearchQuery | Non
     if name == "path":
         return replace(query, path=value if value.startswith("/") else f"/{value}")
     try:
-        moment = datetime.fromisoformat(value)
+        date = parse_time(value)
     except ValueError:
         return None
-    date = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     return replace(query, since=date) if name == "after" else replace(query, until=date)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from typing import NewType
 
@@ -23,6 +24,14 @@ NO_TEXT = CleanText("")
 DEFAULT_TENANT = TenantId(1)
 """The tenant that every database has, and the only one of a data directory used by one person."""
 DEFAULT_TENANT_NAME = "default"
+
+
+_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+
+
+def is_id(text: str) -> bool:
+    """Whether a text can be the id of an object. Postgres rejects some texts, such as those with NUL."""
+    return _ID.fullmatch(text) is not None
 
 
 def piece_of(text: CleanText, start: int, end: int) -> CleanText:

@@ -22,6 +22,7 @@ from sitelore.serve.mcp.transports import PATH as MCP_PATH
 from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
+from sitelore.serve.responses import JSON
 from sitelore.serve.routes import audits, operations, pages, quick, runs, session, sites
 from sitelore.serve.routes.platform import (
     accounts,
@@ -62,7 +63,14 @@ def application(
 ) -> FastAPI:
     """The application over one `AppContext`. When `closing` is set, event streams end."""
     access = access or AccessControl(context, settings)
-    app = FastAPI(title="Sitelore", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app = FastAPI(
+        title="Sitelore",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        default_response_class=Response,
+    )
     app.state.services = RunServices(context, settings, closing)
     app.state.access = access
     for router in ROUTERS:
@@ -73,7 +81,7 @@ def application(
         return msgspec.json.encode(openapi_document(app, with_tokens=with_tokens))
 
     async def openapi(_: Request) -> Response:
-        return Response(description(await access.needs_token()), media_type=quick.JSON)
+        return Response(description(await access.needs_token()), media_type=JSON)
 
     app.add_route(DESCRIPTION, openapi, methods=["GET"], include_in_schema=False)
     app.router.routes += dashboard.routes()

@@ -10,12 +10,16 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from sitelore.serve import problems, schemas
-from sitelore.serve.platform import account_schemas, channel_schemas, media_schemas
-from sitelore.serve.platform import fix_schemas as fix_views
-from sitelore.serve.platform import operation_schemas as operation_views
-from sitelore.serve.platform import webhook_schemas as webhook_views
+from sitelore.serve.platform import (
+    account_schemas,
+    channel_schemas,
+    fix_schemas,
+    media_schemas,
+    operation_schemas,
+    webhook_schemas,
+)
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
-from sitelore.serve.routes import page_views, run_views
+from sitelore.serve.routes import page_schemas, run_schemas
 from sitelore.serve.security.middleware import OPEN_PATHS, PUBLIC_PATHS
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
@@ -73,10 +77,10 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.SiteChanges, schemas.HeldPages,
     schemas.UrlFacetsView, schemas.PageView, schemas.PageContent,
     schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem, *channel_schemas.ANSWERS,
-    *account_schemas.ANSWERS, *webhook_views.ANSWERS, *media_schemas.ANSWERS,
-    *operation_views.ANSWERS, *fix_views.ANSWERS,
+    *account_schemas.ANSWERS, *webhook_schemas.ANSWERS, *media_schemas.ANSWERS,
+    *operation_schemas.ANSWERS, *fix_schemas.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
-    schemas.FixProposalView, schemas.IssueList, *page_views.ANSWERS, *run_views.ANSWERS,
+    schemas.FixProposalView, schemas.IssueList, *page_schemas.ANSWERS, *run_schemas.ANSWERS,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

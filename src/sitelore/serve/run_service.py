@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 
 from sitelore import metrics
@@ -19,7 +17,7 @@ from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import HostProgress, IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
-from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, new_uuid
+from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, is_id, new_uuid
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.platform.audit_log import entry_of
 from sitelore.model.search import Presence
@@ -37,18 +35,15 @@ from sitelore.serve.problems import (
     UNAVAILABLE,
     ApiProblem,
 )
-from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, page_of, run_view, summary_view, url_view
+from sitelore.serve.responses import encode, page_of
+from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, run_view, summary_view, url_view
 from sitelore.serve.security.auth import caller_of
 from sitelore.serve.single_flight import SingleFlightCache
 
 _CACHE_S = 0.25
 _MAX_HOSTS = 1_000
-_RUN_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 _LISTS = "lists of runs"
 _LEDGER_CHECK = "ledger check"
-
-encode = msgspec.json.Encoder().encode
-
 
 _MAX_SERVICES = 256
 _MAX_SCRAPES = 16
@@ -87,7 +82,7 @@ class RunService:
 
     async def run(self, name: str) -> Run:
         """The run with this id."""
-        if not _RUN_ID.fullmatch(name):  # Postgres rejects some strings, such as those with NUL
+        if not is_id(name):
             raise _no_run(name)
         run = await self._cache.get(("run", name), lambda: self.context.ledger.run(RunId(name)))
         if run is None:

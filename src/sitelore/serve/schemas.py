@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -17,19 +16,11 @@ from sitelore.model.platform.accounts import TokenScope
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
+from sitelore.serve.responses import Pagination
 from sitelore.serve.run_requests import follows_documents
+from sitelore.times import iso_time
 
 _ADDRESS = re.compile(r"\[.*\](?::\d+)?|[0-9.]+(?::\d+)?")
-
-
-class Pagination(msgspec.Struct, frozen=True):
-    """Position of a page in a list."""
-
-    total: int
-    limit: int
-    offset: int
-    returned: int
-    has_more: bool
 
 
 class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
@@ -496,16 +487,9 @@ class AuditOptions(msgspec.Struct, frozen=True):
     exclude: list[str]
 
 
-def page_of(total: int, limit: int, offset: int, returned: int) -> Pagination:
-    """The pagination of a page of results."""
-    return Pagination(total, limit, offset, returned, offset + returned < total)
-
-
 def moment(seconds: float | None) -> str | None:
     """A Unix time as ISO 8601 in UTC, to the millisecond."""
-    if seconds is None:
-        return None
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if seconds is None else iso_time(seconds)
 
 
 def millis(seconds: float | None) -> int | None:

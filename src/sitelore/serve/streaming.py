@@ -20,7 +20,8 @@ from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
 from sitelore.model.frontier import Edge, Run, UrlListing, UrlOrder, UrlRow
 from sitelore.model.states import ACTIVE, WAITING
 from sitelore.ports import Ledger
-from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.responses import encode
+from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import RunSummary, edge_view
 
 T = TypeVar("T")

@@ -46,13 +46,12 @@ def changes(
 
 def moment_of(text: str, option: str) -> float:
     """A date or time as Unix time."""
-    from datetime import UTC, datetime
+    from sitelore.times import parse_time
 
     try:
-        moment = datetime.fromisoformat(text)
+        return parse_time(text)
     except ValueError:
         raise UsageError(f"{option}: invalid date {text!r} (use a date such as 2026-11-01, or a run id)") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 async def _changes(data: Path, site: str, since: str, until: str) -> list[SiteChange]:

@@ -241,13 +241,12 @@ async def _deletions(data: Path, names: tuple[str, ...], *, agreed: bool | None)
 def _parse_date(text: str | None, option: str) -> float | None:
     if text is None:
         return None
-    from datetime import UTC, datetime
+    from sitelore.times import parse_time
 
     try:
-        moment = datetime.fromisoformat(text)
+        return parse_time(text)
     except ValueError:
         raise UsageError(f"{option}: invalid date {text!r} (use a date such as 2025-01-31)") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 class _IndexProgress:

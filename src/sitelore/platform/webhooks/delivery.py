@@ -15,7 +15,6 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
@@ -40,6 +39,7 @@ from sitelore.platform.secret_box import SecretBox, SecretUnreadable
 from sitelore.platform.webhooks.signatures import sign
 from sitelore.platform_ports import Webhooks
 from sitelore.ports import Clock, Fetcher, Ledger
+from sitelore.times import iso_time
 
 _LOG = logging.getLogger(__name__)
 
@@ -80,11 +80,6 @@ def encode_message(kind: str, at: float, data: dict[str, Any], message_id: str) 
     """A message of this type. Its bodies are thin: ids, counts and paths of the API."""
     body = {"type": kind, "timestamp": iso_time(at), "data": data}
     return Message(message_id, kind, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
-
-
-def iso_time(at: float) -> str:
-    """A time in ISO 8601, UTC, with milliseconds."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def event_message(pending: PendingDelivery, run: Run | None, counts: RunCounts | None) -> Message:

@@ -14,7 +14,8 @@ from sitelore.model.platform.accounts import Caller, Token, TokenKind, TokenScop
 from sitelore.model.platform.audit_log import AuditCheck, AuditRecord
 from sitelore.platform.accounts.accounts import ROTATION_GRACE_S, CreatedToken, TokenRequest
 from sitelore.serve.platform.channel_schemas import ChannelView, CrawlJobView
-from sitelore.serve.schemas import Pagination, moment
+from sitelore.serve.responses import Pagination
+from sitelore.serve.schemas import moment
 
 _MAX_GRACE_S = 30 * 86_400
 _BODY = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)

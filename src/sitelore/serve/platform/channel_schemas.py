@@ -26,7 +26,7 @@ from sitelore.model.settings import MediaType
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
 from sitelore.platform.channels.cron import CRON_LINES, describe_cron, plan, upcoming
 from sitelore.serve.platform.media_schemas import MediaOnPage
-from sitelore.serve.platform.positions import ListPosition
+from sitelore.serve.responses import ListPosition
 from sitelore.serve.schemas import moment
 
 _UPCOMING = 5

@@ -5,7 +5,6 @@ A channel that does not exist, one of another tenant, and one that the token may
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -13,7 +12,7 @@ from typing import Annotated
 from fastapi import Path
 from starlette.requests import Request
 
-from sitelore.model.ids import TenantId
+from sitelore.model.ids import TenantId, is_id
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.channels import Channel
 from sitelore.platform.channels.channels import ChannelService
@@ -23,8 +22,6 @@ from sitelore.ports import Blobs, Ledger
 from sitelore.serve.problems import CHANNEL_NOT_FOUND, ApiProblem
 from sitelore.serve.run_service import RunService, run_service_of, services_of
 from sitelore.serve.security.auth import caller_of, require
-
-_CHANNEL_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 ChannelId = Annotated[str, Path(description="The id of a channel.")]
 
@@ -52,8 +49,8 @@ class _ChannelOf:
 
     async def __call__(self, request: Request, channel_id: ChannelId) -> ChannelRequest:
         caller = await require(self.scope, is_open_to_channels=True)(request)
-        is_id = _CHANNEL_ID.fullmatch(channel_id) is not None  # Postgres rejects some strings, such as those with NUL
-        target = await _find(request, channel_id, caller) if is_id and caller.channel in {"", channel_id} else None
+        may_exist = is_id(channel_id) and caller.channel in {"", channel_id}
+        target = await _find(request, channel_id, caller) if may_exist else None
         if target is None:
             raise no_channel()
         return target
@@ -67,8 +64,7 @@ def channel_of(scope: TokenScope) -> Callable[[Request, str], Awaitable[ChannelR
 async def channel_request(request: Request, channel_id: str) -> ChannelRequest | None:
     """The channel of a request that proves by a signature that it may use it; the channel names the tenant."""
     context = (await run_service_of(request)).context
-    is_id = _CHANNEL_ID.fullmatch(channel_id) is not None
-    tenant_id = await context.channels.queue().tenant_of_channel(channel_id) if is_id else None
+    tenant_id = await context.channels.queue().tenant_of_channel(channel_id) if is_id(channel_id) else None
     tenant = None if tenant_id is None else await context.directory.tenant(tenant_id)
     if tenant is None or tenant.suspended_at is not None:
         return None

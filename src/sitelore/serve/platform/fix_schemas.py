@@ -8,7 +8,8 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from sitelore.model.platform.fixes import ConnectedRepository, FixRequest, FixState, RepositoryHost
-from sitelore.serve.schemas import Pagination, moment
+from sitelore.serve.responses import Pagination
+from sitelore.serve.schemas import moment
 
 _BODY = ConfigDict(extra="forbid", strict=True, frozen=True)
 MAX_FINDINGS = 50

@@ -8,7 +8,7 @@ import msgspec
 
 from sitelore.model.platform.media import MediaUse, StoredMedia
 from sitelore.model.settings import MediaType
-from sitelore.serve.platform.positions import ListPosition, position
+from sitelore.serve.responses import ListPosition, position
 from sitelore.serve.schemas import moment
 
 _LOCAL = "LOCAL"

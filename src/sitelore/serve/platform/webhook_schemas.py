@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -10,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from sitelore.model.platform.webhooks import Attempt, Delivery, DeliveryState, WebhookEndpoint, WebhookType
-from sitelore.platform.webhooks.delivery import iso_time
 from sitelore.platform.webhooks.endpoints import GRACE_S, MAX_GRACE_S
-from sitelore.serve.problems import INVALID, ApiProblem, FieldProblem
+from sitelore.serve.responses import ListPosition
+from sitelore.serve.schemas import moment
+from sitelore.times import iso_time
 
 _BODY = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
 _TYPES = [kind.value for kind in WebhookType]
@@ -92,21 +92,11 @@ class WebhookWithSecret(WebhookView, frozen=True, rename="camel"):
     secret: str
 
 
-class WebhookPosition(msgspec.Struct, frozen=True, rename="camel"):
-    """Position of a page in a list."""
-
-    total: int
-    limit: int
-    offset: int
-    returned: int
-    has_more: bool
-
-
 class WebhookList(msgspec.Struct, frozen=True):
     """A page of webhook endpoints."""
 
     webhooks: list[WebhookView]
-    pagination: WebhookPosition
+    pagination: ListPosition
 
 
 class TestResult(msgspec.Struct, frozen=True, rename="camel"):
@@ -139,7 +129,7 @@ class DeliveryList(msgspec.Struct, frozen=True):
     """A page of the delivery log, newest first."""
 
     deliveries: list[DeliveryView]
-    pagination: WebhookPosition
+    pagination: ListPosition
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -169,9 +159,9 @@ def _fields(endpoint: WebhookEndpoint) -> dict[str, Any]:
         "enabled": endpoint.enabled,
         "disabled_reason": endpoint.disabled_reason or None,
         "created_at": iso_time(endpoint.created_at),
-        "failing_since": _time(endpoint.failing_since),
-        "paused_until": _time(endpoint.paused_until),
-        "old_secret_until": _time(endpoint.old_secret_until),
+        "failing_since": moment(endpoint.failing_since),
+        "paused_until": moment(endpoint.paused_until),
+        "old_secret_until": moment(endpoint.old_secret_until),
     }
 
 
@@ -189,29 +179,9 @@ def delivery_view(delivery: Delivery) -> DeliveryView:
         state=delivery.state,
         created_at=iso_time(delivery.created_at),
         attempts=delivery.attempts,
-        attempted_at=_time(delivery.attempted_at),
+        attempted_at=moment(delivery.attempted_at),
         status=delivery.status,
         elapsed_ms=delivery.elapsed_ms,
         answer=delivery.answer,
         error=delivery.error,
     )
-
-
-def position(total: int, limit: int, offset: int, returned: int) -> WebhookPosition:
-    """The position of a page of results."""
-    return WebhookPosition(total, limit, offset, returned, offset + returned < total)
-
-
-def seconds(text: str | None, default: float, field: str) -> float:
-    """A time of a request in seconds since the epoch."""
-    if text is None:
-        return default
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise ApiProblem(INVALID, errors=(FieldProblem(field, "not a time (use 2027-01-15T08:00:00Z)"),)) from None
-
-
-def _time(at: float | None) -> str | None:
-    return None if at is None else iso_time(at)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import version
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -26,13 +25,13 @@ from sitelore.model.audit.findings import (
 )
 from sitelore.model.errors import BadConfig
 from sitelore.model.ids import RunId, SiteId
-from sitelore.model.platform.accounts import Caller, TokenScope
+from sitelore.model.platform.accounts import Caller
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.routes.sites import SiteName
-from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.responses import JSON, encode, json_response, page_of
+from sitelore.serve.routes.dependencies import KnownSite, Service, SiteName, time_of
+from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import (
     AuditCountsView,
     AuditList,
@@ -49,11 +48,10 @@ from sitelore.serve.schemas import (
     RuleView,
     ScoreView,
     moment,
-    page_of,
 )
-from sitelore.serve.security.auth import require
+from sitelore.serve.security.auth import CRAWLS, MANAGES_CHANNELS, READS
 
-router = APIRouter(tags=["audit"])
+router = APIRouter(prefix="/sites/{site}", tags=["audit"])
 
 _MAX_AUDITS = 365
 _MAX_EXPORTED = 100_000
@@ -67,9 +65,8 @@ RuleIds = Annotated[
 Prefix = Annotated[str, Query(max_length=2000, description="Only findings of URLs that start with this.")]
 OnlyPage = Annotated[str, Query(max_length=8192, description="Only findings of exactly this URL.")]
 OnlyNew = Annotated[bool, Query(description="Only findings that the latest audit opened.")]
-Reader = Annotated[Caller, Depends(require(TokenScope.READ))]
-Crawler = Annotated[Caller, Depends(require(TokenScope.CRAWL))]
-Manager = Annotated[Caller, Depends(require(TokenScope.MANAGE_CHANNEL))]
+Crawler = Annotated[Caller, CRAWLS]
+Manager = Annotated[Caller, MANAGES_CHANNELS]
 
 
 class FindingsFormat(StrEnum):
@@ -121,41 +118,37 @@ class Options(BaseModel):
 
 
 @router.get(
-    "/sites/{site}/issues",
-    response_class=Response,
+    "/issues",
+    dependencies=[READS],
     summary="Findings by rule",
-    responses=answers(IssueList, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(IssueList, problems.SITE_NOT_FOUND),
 )
-async def list_issues(
-    site: SiteName, service: Service, _caller: Reader, status: Statuses = None, new: OnlyNew = False
-) -> Response:
+async def list_issues(site_id: KnownSite, service: Service, status: Statuses = None, new: OnlyNew = False) -> Response:
     """How many findings each rule has, on how many pages, and how many of them are new or came back; the worst first."""
-    site_id = await _site(site, service)
     latest = await _latest(site_id, service)
     run = latest.run if latest is not None else ""
     if new and not run:
-        return _json(IssueList([]))
+        return json_response(IssueList([]))
     listing = replace(_listing(status, None, None, "", ""), opened_run=run if new else "")
     issues = await service.context.audits.findings_by_rule(site_id, listing, run)
-    return _json(IssueList([IssueView(i.rule, i.severity, i.findings, i.pages, i.new, i.regressed) for i in issues]))
+    return json_response(IssueList([IssueView(i.rule, i.severity, i.findings, i.pages, i.new, i.regressed) for i in issues]))
 
 
 _EXPORT_ANSWERS: Responses = {
     200: {"description": "The findings.", "content": {kind: {} for kind in _MEDIA_TYPES.values()}},
-    **problem_answers(problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    **problem_answers(problems.SITE_NOT_FOUND),
 }
 
 
 @router.get(
-    "/sites/{site}/findings",
-    response_class=Response,
+    "/findings",
+    dependencies=[READS],
     summary="What is wrong with a site",
-    responses=answers(FindingList, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FindingList, problems.SITE_NOT_FOUND),
 )
 async def list_findings(
-    site: SiteName,
+    site_id: KnownSite,
     service: Service,
-    _caller: Reader,
     status: Statuses = None,
     severity: Severities = None,
     rule: RuleIds = None,
@@ -166,22 +159,21 @@ async def list_findings(
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="Findings to skip.")] = 0,
 ) -> Response:
     """The findings of all audits so far, the worst first; by default those that are open."""
-    site_id = await _site(site, service)
     listing = replace(_listing(status, severity, rule, url, page), limit=limit, offset=offset)
     records, total, _ = await _findings(site_id, listing, service, only_new=new)
-    return _json(FindingList(list(map(_finding, records)), page_of(total, limit, offset, len(records))))
+    return json_response(FindingList(list(map(_finding, records)), page_of(total, limit, offset, len(records))))
 
 
 @router.get(
-    "/sites/{site}/findings/export",
-    response_class=Response,
+    "/findings/export",
+    dependencies=[READS],
     summary="Findings as a file",
     responses=_EXPORT_ANSWERS,
 )
 async def export_findings(
     site: SiteName,
+    site_id: KnownSite,
     service: Service,
-    _caller: Reader,
     form: Annotated[FindingsFormat, Query(alias="format", description="csv, json or sarif (2.1.0).")] = FindingsFormat.CSV,
     status: Statuses = None,
     severity: Severities = None,
@@ -194,7 +186,7 @@ async def export_findings(
     from sitelore.app.audit import reports  # noqa: PLC0415 loads the audit
 
     listing = replace(_listing(status, severity, rule, url, page), limit=_MAX_EXPORTED)
-    records, _, run = await _findings(await _site(site, service), listing, service, only_new=new)
+    records, _, run = await _findings(site_id, listing, service, only_new=new)
     if form is FindingsFormat.CSV:
         body = reports.csv_text(reports.findings_table(records)).encode("utf-8", "replace")
     elif form is FindingsFormat.JSON:
@@ -206,175 +198,155 @@ async def export_findings(
 
 
 @router.get(
-    "/sites/{site}/findings/{finding_id}",
-    response_class=Response,
+    "/findings/{finding_id}",
+    dependencies=[READS],
     summary="A finding",
-    responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND),
 )
-async def show_finding(site: SiteName, finding_id: FindingId, service: Service, _caller: Reader) -> Response:
+async def show_finding(site_id: KnownSite, finding_id: FindingId, service: Service) -> Response:
     """A finding with its evidence and its life."""
-    return _json(_finding(await _known(await _site(site, service), finding_id, service)))
+    return json_response(_finding(await _known(site_id, finding_id, service)))
 
 
 @router.get(
-    "/sites/{site}/findings/{finding_id}/fix",
-    response_class=Response,
+    "/findings/{finding_id}/fix",
+    dependencies=[READS],
     summary="A proposal for a finding",
-    responses=answers(FixProposalView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FixProposalView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND),
 )
-async def show_fix(site: SiteName, finding_id: FindingId, service: Service, _caller: Reader) -> Response:
+async def show_fix(site_id: KnownSite, finding_id: FindingId, service: Service) -> Response:
     """How the stored HTML of the page would be changed, as `sitelore fix` proposes it; nothing is changed."""
     from sitelore.app.audit.fixing import html_proposal  # noqa: PLC0415 loads the audit
     from sitelore.audit.fixes.source import NoFix  # noqa: PLC0415 see above
 
-    record = await _known(await _site(site, service), finding_id, service)
+    record = await _known(site_id, finding_id, service)
     context = service.context
     try:
         proposal = await html_proposal(context.ledger, context.blobs, record, context.clock())
     except NoFix as reason:
-        return _json(FixProposalView("", "", str(reason)))
-    return _json(FixProposalView(proposal.before, proposal.after, ""))
+        return json_response(FixProposalView("", "", str(reason)))
+    return json_response(FixProposalView(proposal.before, proposal.after, ""))
 
 
 @router.post(
-    "/sites/{site}/findings/{finding_id}/ignore",
-    response_class=Response,
+    "/findings/{finding_id}/ignore",
     summary="Ignore a finding",
-    responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND),
 )
-async def ignore_finding(site: SiteName, finding_id: FindingId, body: Decision, service: Service, caller: Manager) -> Response:
+async def ignore_finding(
+    caller: Manager, site_id: KnownSite, finding_id: FindingId, body: Decision, service: Service
+) -> Response:
     """Ignore a finding, or all findings of its rule on its page or site, until a day or for ever."""
-    site_id = await _site(site, service)
     decision = _decision(await _known(site_id, finding_id, service), body, caller, service.context.clock())
     await service.context.audits.ignore(site_id, decision)
     await service.record(caller, "finding.ignored", f"finding:{finding_id}")
-    return _json(_finding(await _known(site_id, finding_id, service)))
+    return json_response(_finding(await _known(site_id, finding_id, service)))
 
 
 @router.delete(
-    "/sites/{site}/findings/{finding_id}/ignore",
-    response_class=Response,
+    "/findings/{finding_id}/ignore",
     summary="Stop ignoring a finding",
-    responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND),
 )
-async def stop_ignoring(site: SiteName, finding_id: FindingId, service: Service, caller: Manager) -> Response:
+async def stop_ignoring(caller: Manager, site_id: KnownSite, finding_id: FindingId, service: Service) -> Response:
     """Delete the decision that covers a finding. All findings that it covered are open again."""
-    site_id = await _site(site, service)
     record = await _known(site_id, finding_id, service)
     if record.ignored is not None:
         await service.context.audits.stop_ignoring(site_id, record.ignored)
         await service.record(caller, "finding.reopened", f"finding:{finding_id}")
-    return _json(_finding(await _known(site_id, finding_id, service)))
+    return json_response(_finding(await _known(site_id, finding_id, service)))
 
 
 @router.get(
-    "/sites/{site}/rules",
-    response_class=Response,
+    "/rules",
+    dependencies=[READS],
     summary="The audit rules",
-    responses=answers(RuleList, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(RuleList, problems.SITE_NOT_FOUND),
 )
-async def list_rules(site: SiteName, service: Service, _caller: Reader) -> Response:
+async def list_rules(site_id: KnownSite, service: Service) -> Response:
     """Every rule with its texts, its thresholds for this site, and its open findings after the latest audit."""
-    site_id = await _site(site, service)
     config = audit_config(await service.context.audits.settings(site_id))
     latest = await _latest(site_id, service)
     counts = latest.counts.by_rule if latest is not None else {}
-    return _json(RuleList([_rule(rule_id, config, counts.get(rule_id, 0)) for rule_id in RULES]))
+    return json_response(RuleList([_rule(rule_id, config, counts.get(rule_id, 0)) for rule_id in RULES]))
 
 
 @router.get(
-    "/sites/{site}/audits",
-    response_class=Response,
+    "/audits",
+    dependencies=[READS],
     summary="The audits of a site",
-    responses=answers(AuditList, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(AuditList, problems.SITE_NOT_FOUND),
 )
 async def list_audits(
-    site: SiteName,
+    site_id: KnownSite,
     service: Service,
-    _caller: Reader,
     limit: Annotated[int, Query(ge=1, le=_MAX_AUDITS, description="Maximum number of audits.")] = 50,
 ) -> Response:
     """The audits of a site with their scores and numbers of findings, that of the newest run first."""
-    records = await service.context.audits.audits(await _site(site, service), limit)
-    return _json(AuditList(list(map(_audit, records))))
+    records = await service.context.audits.audits(site_id, limit)
+    return json_response(AuditList(list(map(_audit, records))))
 
 
 @router.post(
-    "/sites/{site}/audits",
+    "/audits",
     status_code=202,
-    response_class=Response,
     summary="Audit a site",
-    responses=answers(AuditView, problems.SITE_NOT_FOUND, problems.CONFLICT, problems.FORBIDDEN, status=202),
+    responses=answers(AuditView, problems.SITE_NOT_FOUND, problems.CONFLICT, status=202),
 )
-async def start_audit(site: SiteName, service: Service, caller: Crawler) -> Response:
+async def start_audit(caller: Crawler, site_id: KnownSite, service: Service) -> Response:
     """Queue an audit of the latest completed run, also again. A server does it in the background; `audits` has its state."""
-    record = await service.context.audits.request(await _site(site, service))
+    record = await service.context.audits.request(site_id)
     if record is None:
         raise ApiProblem(problems.CONFLICT, "no run of the site has completed, or a later one was audited; crawl it first")
     await service.record(caller, "audit.requested", f"run:{record.run}")
-    return Response(encode(_audit(record)), 202, media_type=JSON)
+    return json_response(_audit(record), 202)
 
 
 @router.get(
-    "/sites/{site}/insights",
-    response_class=Response,
+    "/insights",
+    dependencies=[READS],
     summary="Figures about a site",
-    responses=answers(InsightsView, problems.SITE_NOT_FOUND, problems.RUN_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(InsightsView, problems.SITE_NOT_FOUND, problems.RUN_NOT_FOUND),
 )
 async def show_insights(
-    site: SiteName,
+    site_id: KnownSite,
     service: Service,
-    _caller: Reader,
     run: Annotated[str, Query(max_length=64, description="A run of the site that was audited. Default: the latest.")] = "",
 ) -> Response:
     """The insights of a run, by name. Empty when no run of the site was audited."""
-    site_id = await _site(site, service)
     if run and (await service.run(run)).site != site_id:
         raise ApiProblem(problems.RUN_NOT_FOUND, "the run is of another site")
     latest = None if run else await _latest(site_id, service)
     name = run or (latest.run if latest is not None else "")
-    return _json(InsightsView(name, await service.context.audits.insights(RunId(name)) if name else {}))
+    return json_response(InsightsView(name, await service.context.audits.insights(RunId(name)) if name else {}))
 
 
 @router.get(
-    "/sites/{site}/audit-settings",
-    response_class=Response,
+    "/audit-settings",
+    dependencies=[READS],
     summary="Settings of a site's audits",
-    responses=answers(AuditOptions, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(AuditOptions, problems.SITE_NOT_FOUND),
 )
-async def show_settings(site: SiteName, service: Service, _caller: Reader) -> Response:
+async def show_settings(site_id: KnownSite, service: Service) -> Response:
     """Which rules are on, with which thresholds, and which paths are not audited."""
-    return _json(_options(await service.context.audits.settings(await _site(site, service))))
+    return json_response(_options(await service.context.audits.settings(site_id)))
 
 
 @router.put(
-    "/sites/{site}/audit-settings",
-    response_class=Response,
+    "/audit-settings",
     summary="Change the settings of a site's audits",
-    responses=answers(AuditOptions, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(AuditOptions, problems.SITE_NOT_FOUND),
 )
-async def change_settings(site: SiteName, body: Options, service: Service, caller: Manager) -> Response:
+async def change_settings(caller: Manager, site: SiteName, site_id: KnownSite, body: Options, service: Service) -> Response:
     """Replace the settings. They apply from the next audit on."""
     options = body.model_dump()
     try:
         audit_config(options)
     except BadConfig as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.rules", str(problem)),)) from None
-    site_id = await _site(site, service)
     await service.context.audits.save_settings(site_id, options)
     await service.record(caller, "audit-settings.changed", f"site:{site}")
-    return _json(_options(options))
-
-
-def _json(view: Any) -> Response:
-    return Response(encode(view), media_type=JSON)
-
-
-async def _site(name: str, service: RunService) -> SiteId:
-    site = await service.context.ledger.site_named(name)
-    if site is None:
-        raise ApiProblem(problems.SITE_NOT_FOUND, f"unknown site: {name}")
-    return site
+    return json_response(_options(options))
 
 
 async def _known(site: SiteId, finding_id: str, service: RunService) -> FindingRecord:
@@ -414,16 +386,9 @@ async def _latest(site: SiteId, service: RunService) -> AuditRecord | None:
 
 
 def _decision(record: FindingRecord, body: Decision, caller: Caller, now: float) -> Ignore:
-    until = None
-    if body.until is not None:
-        try:
-            day = datetime.fromisoformat(body.until)
-            until = (day if day.tzinfo else day.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            problem = FieldProblem("body.until", "not a date (use YYYY-MM-DD)")
-            raise ApiProblem(problems.INVALID, errors=(problem,)) from None
-        if until <= now:
-            raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.until", "not in the future"),))
+    until = time_of(body.until, "body.until")
+    if until is not None and until <= now:
+        raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.until", "not in the future"),))
     finding, scope = record.finding, IgnoreScope(body.scope)
     decision = Ignore(finding.rule, _plain(body.reason), caller.actor, scope, until=until)
     if scope is IgnoreScope.FINDING:

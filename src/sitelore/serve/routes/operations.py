@@ -11,21 +11,21 @@ from sitelore.model.states import RunState
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_service import encode
+from sitelore.serve.responses import json_response
+from sitelore.serve.routes.dependencies import Service
 from sitelore.serve.schemas import Health
 from sitelore.serve.security.auth import ADMINISTERS
 
 router = APIRouter(tags=["operations"])
 
 
-@router.get("/health", response_class=Response, summary="Liveness", responses=answers(Health))
+@router.get("/health", summary="Liveness", responses=answers(Health))
 async def health() -> Response:
     """The process is up. Does not touch the database."""
-    return Response(encode(Health("ok")), media_type=JSON)
+    return json_response(Health("ok"))
 
 
-@router.get("/ready", response_class=Response, summary="Readiness", responses=answers(Health, problems.UNAVAILABLE))
+@router.get("/ready", summary="Readiness", responses=answers(Health, problems.UNAVAILABLE))
 async def ready(service: Service) -> Response:
     """The ledger answers, and the server is not stopping."""
     if service.state.closing.is_set():
@@ -34,7 +34,7 @@ async def ready(service: Service) -> Response:
         await service.check_ledger()
     except TimeoutError:
         raise ApiProblem(problems.UNAVAILABLE, "the database does not answer") from None
-    return Response(encode(Health("ready")), media_type=JSON)
+    return json_response(Health("ready"))
 
 
 _QUEUED = Gauge("crawl_runs_queued", "Runs that wait for their turn.", registry=REGISTRY)
@@ -48,7 +48,7 @@ _METRICS: Responses = {
 }
 
 
-@router.get("/metrics", dependencies=[ADMINISTERS], response_class=Response, summary="Metrics", responses=_METRICS)
+@router.get("/metrics", dependencies=[ADMINISTERS], summary="Metrics", responses=_METRICS)
 async def metrics(service: Service) -> Response:
     """Counters and histograms of this process, and the queues of runs and webhooks."""
     states = await service.context.queue.runs_by_state()

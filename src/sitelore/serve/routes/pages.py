@@ -15,11 +15,12 @@ from sitelore.export.rows import is_page
 from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.ids import BlobKey
 from sitelore.model.platform.accounts import Caller
-from sitelore.model.url import Url
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, problem_answers
-from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.routes.page_views import (
+from sitelore.serve.problems import ApiProblem
+from sitelore.serve.responses import json_response
+from sitelore.serve.routes.dependencies import PageUrl, Service, parsed_url
+from sitelore.serve.routes.page_schemas import (
     AliasList,
     ChunkList,
     NeighboursView,
@@ -31,17 +32,13 @@ from sitelore.serve.routes.page_views import (
     neighbours_view,
     version_views,
 )
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_requests import PRINTABLE, ScrapeRequest, scrape_settings
-from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.run_requests import ScrapeRequest, scrape_settings
+from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import ExplanationView, PageContent, PageLinks, PageView, content_view, explanation_view, link_view
 from sitelore.serve.security.auth import CRAWLS, READS
 
 router = APIRouter(tags=["pages"])
 
-PageUrl = Annotated[
-    str, Query(alias="url", min_length=1, max_length=8192, pattern=PRINTABLE, description="The URL of the page.")
-]
 _MAX_ALIASES = 1_000
 _SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "Content-Disposition": "inline"}
 """Crawled content is data: it must not run even if a browser is made to open it."""
@@ -50,7 +47,6 @@ _SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "Content-D
 @router.get(
     "/pages",
     dependencies=[READS],
-    response_class=Response,
     summary="The newest version of a page",
     responses=answers(PageContent, problems.PAGE_NOT_FOUND),
 )
@@ -59,12 +55,11 @@ async def show_newest_page(url: PageUrl, service: Service) -> Response:
     page = await service.context.search_service.page(parsed_url(url))
     if page is None:
         raise ApiProblem(problems.PAGE_NOT_FOUND, "no page of this URL is stored")
-    return Response(encode(content_view(page, is_cached=True)), media_type=JSON)
+    return json_response(content_view(page, is_cached=True))
 
 
 @router.post(
     "/scrape",
-    response_class=Response,
     summary="One page as Markdown",
     responses=answers(PageContent, problems.ADDRESS_REFUSED, problems.FETCH_FAILED),
 )
@@ -72,13 +67,12 @@ async def scrape_page(body: ScrapeRequest, caller: Annotated[Caller, CRAWLS], se
     """Fetch and extract one page over HTTP, without a run. A copy that is not older than `ttl` is not fetched again."""
     settings = scrape_settings(body, service.settings.allow_private)
     document, is_cached = await service.scrape(settings, body.ttl, caller)
-    return Response(encode(content_view(document, is_cached=is_cached)), media_type=JSON)
+    return json_response(content_view(document, is_cached=is_cached))
 
 
 @router.get(
     "/crawl-runs/{run_id}/page",
     dependencies=[READS],
-    response_class=Response,
     summary="A page",
     responses=answers(PageView, problems.RUN_NOT_FOUND, problems.PAGE_NOT_FOUND),
 )
@@ -89,7 +83,7 @@ async def show_page(run_id: str, url: PageUrl, service: Service) -> Response:
     document = await document_of(row, service.context.blobs)
     page = page_of(row, document, [], await service.repeats(run.id))
     del page["aliases"]  # to find them, every row of the run would have to be read
-    return Response(encode(page), media_type=JSON)
+    return json_response(page)
 
 
 _SOURCE: Responses = {
@@ -101,7 +95,6 @@ _SOURCE: Responses = {
 @router.get(
     "/crawl-runs/{run_id}/source",
     dependencies=[READS],
-    response_class=Response,
     summary="The source of a page",
     responses=_SOURCE,
 )
@@ -124,7 +117,6 @@ _SCREENSHOT: Responses = {
 @router.get(
     "/crawl-runs/{run_id}/screenshot",
     dependencies=[READS],
-    response_class=Response,
     summary="A screenshot",
     responses=_SCREENSHOT,
 )
@@ -140,7 +132,6 @@ async def show_screenshot(run_id: str, url: PageUrl, service: Service) -> Respon
 @router.get(
     "/crawl-runs/{run_id}/links",
     dependencies=[READS],
-    response_class=Response,
     summary="Links of a page",
     responses=answers(PageLinks, problems.RUN_NOT_FOUND),
 )
@@ -150,26 +141,24 @@ async def show_links(run_id: str, url: PageUrl, service: Service) -> Response:
     ledger, target = service.context.ledger, parsed_url(url)
     inlinks = [link_view(link) for link in await ledger.inlinks(run.site, target)]
     outlinks = [link_view(link) for link in await ledger.outlinks(run.site, target)]
-    return Response(encode(PageLinks(inlinks, outlinks)), media_type=JSON)
+    return json_response(PageLinks(inlinks, outlinks))
 
 
 @router.get(
     "/crawl-runs/{run_id}/explain",
     dependencies=[READS],
-    response_class=Response,
     summary="Why a URL was crawled or not",
     responses=answers(ExplanationView, problems.RUN_NOT_FOUND),
 )
 async def explain_url(run_id: str, url: PageUrl, service: Service) -> Response:
     """Every check that the run applies to a URL, with its rule and result, as `sitelore explain` shows them."""
     run = await service.run(run_id)
-    return Response(encode(explanation_view(await explain(parsed_url(url), run, service.context.ledger))), media_type=JSON)
+    return json_response(explanation_view(await explain(parsed_url(url), run, service.context.ledger)))
 
 
 @router.get(
     "/crawl-runs/{run_id}/versions",
     dependencies=[READS],
-    response_class=Response,
     summary="Versions of a page",
     responses=answers(VersionList, problems.RUN_NOT_FOUND),
 )
@@ -177,13 +166,12 @@ async def list_versions(run_id: str, url: PageUrl, service: Service) -> Response
     """All stored versions of a page, whichever runs read them, the newest first."""
     run = await service.run(run_id)
     versions = await service.context.ledger.page_history(run.site, parsed_url(url))
-    return Response(encode(VersionList(version_views(versions))), media_type=JSON)
+    return json_response(VersionList(version_views(versions)))
 
 
 @router.get(
     "/crawl-runs/{run_id}/diff",
     dependencies=[READS],
-    response_class=Response,
     summary="What changed in a version",
     responses=answers(VersionDiff, problems.RUN_NOT_FOUND, problems.PAGE_NOT_FOUND),
 )
@@ -203,13 +191,12 @@ async def show_diff(
     texts = [await version_lines(blobs, each) for each in pair]
     lines = await asyncio.to_thread(diff_words, texts[1] if len(texts) > 1 else [], texts[0])
     before = views[1] if len(views) > 1 else None
-    return Response(encode(VersionDiff(before, views[0], diff_views(lines))), media_type=JSON)
+    return json_response(VersionDiff(before, views[0], diff_views(lines)))
 
 
 @router.get(
     "/crawl-runs/{run_id}/chunks",
     dependencies=[READS],
-    response_class=Response,
     summary="Chunks of a page",
     responses=answers(ChunkList, problems.RUN_NOT_FOUND),
 )
@@ -217,13 +204,12 @@ async def list_chunks(run_id: str, url: PageUrl, service: Service) -> Response:
     """The chunks of the current version of a page, as search uses them; none while it is not indexed."""
     run = await service.run(run_id)
     chunks = await service.context.search_service.search_index.page_chunks(run.site, parsed_url(url))
-    return Response(encode(ChunkList(list(map(chunk_view, chunks)))), media_type=JSON)
+    return json_response(ChunkList(list(map(chunk_view, chunks))))
 
 
 @router.get(
     "/crawl-runs/{run_id}/neighbours",
     dependencies=[READS],
-    response_class=Response,
     summary="The pages before and after a page",
     responses=answers(NeighboursView, problems.RUN_NOT_FOUND),
 )
@@ -231,13 +217,12 @@ async def show_neighbours(run_id: str, url: PageUrl, service: Service) -> Respon
     """The pages of a run before and after a page, in the order in which they were admitted."""
     run = await service.run(run_id)
     neighbours = await service.context.ledger.page_neighbours(run.id, parsed_url(url))
-    return Response(encode(neighbours_view(neighbours)), media_type=JSON)
+    return json_response(neighbours_view(neighbours))
 
 
 @router.get(
     "/crawl-runs/{run_id}/aliases",
     dependencies=[READS],
-    response_class=Response,
     summary="Other URLs of a page",
     responses=answers(AliasList, problems.RUN_NOT_FOUND),
 )
@@ -245,7 +230,7 @@ async def list_aliases(run_id: str, url: PageUrl, service: Service) -> Response:
     """The URLs of a run that lead to a page, by URL; at most 1,000."""
     run = await service.run(run_id)
     aliases = await service.context.ledger.page_aliases(run.id, parsed_url(url), _MAX_ALIASES)
-    return Response(encode(AliasList(list(map(alias_view, aliases)))), media_type=JSON)
+    return json_response(AliasList(list(map(alias_view, aliases))))
 
 
 async def _page(service: RunService, run: Run, url: str) -> UrlRow:
@@ -264,11 +249,3 @@ async def _blob(service: RunService, key: BlobKey) -> bytes | None:
 
 def _charset(name: str) -> str:
     return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else "utf-8"
-
-
-def parsed_url(text: str) -> Url:
-    """The URL of a query parameter; raises a problem when it is none."""
-    url = Url.parse(text)
-    if url is None:
-        raise ApiProblem(problems.INVALID, errors=(FieldProblem("query.url", "not an absolute http(s) URL"),))
-    return url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from sitelore.export.pages import document_of
@@ -13,15 +13,14 @@ from sitelore.model.platform.accounts import Caller
 from sitelore.model.states import UrlState
 from sitelore.serve import problems
 from sitelore.serve.openapi import answers
+from sitelore.serve.responses import REPLAYED, json_response, page_of
+from sitelore.serve.routes.dependencies import Key, Limit, Offset, Service
 from sitelore.serve.run_requests import QuickCrawlRequest, idempotency_key_of, quick_settings
-from sitelore.serve.run_service import RunService, encode, run_service_of
-from sitelore.serve.schemas import Job, JobAnswer, JobPage, Started, millis, page_of
+from sitelore.serve.run_service import RunService
+from sitelore.serve.schemas import Job, JobAnswer, JobPage, Started, millis
 from sitelore.serve.security.auth import CRAWLS, READS
 
 router = APIRouter(tags=["quick"])
-JSON = "application/json"
-REPLAYED = "Idempotent-Replayed"
-
 # URLs that were really requested and are not aliases of another page.
 _REQUESTED = frozenset(
     {
@@ -30,21 +29,10 @@ _REQUESTED = frozenset(
     }
 )  # fmt: skip
 
-Key = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        pattern=r"^[!-~]{1,255}$",
-        description="A request with the same key within a day returns the run that the first one created.",
-    ),
-]
-Service = Annotated[RunService, Depends(run_service_of)]
-
 
 @router.post(
     "/crawl",
     status_code=201,
-    response_class=Response,
     summary="Start a quick crawl",
     responses=answers(Started, problems.ADDRESS_REFUSED, problems.KEY_REUSED, status=201),
 )
@@ -55,21 +43,20 @@ async def start_crawl(
     settings = quick_settings(body, service.settings.allow_private)
     created = await service.start(settings, idempotency_key_of(key, caller.token_id, settings), caller)
     headers = {"Location": f"/crawl/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
-    return Response(encode(Started(created.run.id, "started")), 201, headers, JSON)
+    return json_response(Started(created.run.id, "started"), 201, headers)
 
 
 @router.get(
     "/crawl/{job_id}",
     dependencies=[READS],
-    response_class=Response,
     summary="A quick crawl with its pages",
     responses=answers(JobAnswer, problems.RUN_NOT_FOUND),
 )
 async def show_crawl(
     job_id: str,
     service: Service,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Pages in the answer at most.")] = 100,
-    offset: Annotated[int, Query(ge=0, le=10**9, description="Pages to leave out first.")] = 0,
+    limit: Limit = 100,
+    offset: Offset = 0,
 ) -> Response:
     """The job and the pages crawled so far, in the order they were admitted."""
     run = await service.run(job_id)
@@ -85,7 +72,7 @@ async def show_crawl(
         started_at=millis(run.started_at),
         ended_at=millis(run.finished_at),
     )
-    return Response(encode(JobAnswer(job)), media_type=JSON)
+    return json_response(JobAnswer(job))
 
 
 async def _page(row: UrlRow, service: RunService) -> JobPage:

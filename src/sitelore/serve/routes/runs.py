@@ -14,10 +14,10 @@ from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, problem_answers, reference
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
-from sitelore.serve.routes.run_views import EventList, HostList, event_view, host_view
+from sitelore.serve.responses import JSON, REPLAYED, json_response
+from sitelore.serve.routes.dependencies import Key, Offset, Service
+from sitelore.serve.routes.run_schemas import EventList, HostList, event_view, host_view
 from sitelore.serve.run_requests import PRINTABLE, RunRequest, idempotency_key_of, run_settings
-from sitelore.serve.run_service import encode
 from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlFacetsView, UrlList, run_view
 from sitelore.serve.security.auth import CRAWLS, READS
 from sitelore.serve.streaming import EVENT_STREAM, MEDIA_TYPES, StreamedFormat, event_id, exported, graph, is_over, run_events
@@ -36,7 +36,6 @@ class Order(StrEnum):
 
 
 Limit = Annotated[int, Query(ge=1, le=10_000, description="Entries in the answer at most.")]
-Offset = Annotated[int, Query(ge=0, le=_MAX_INT, description="Entries to leave out first.")]
 States = Annotated[list[UrlState] | None, Query(max_length=20, description="Only URLs in these states.")]
 SkipReasons = Annotated[list[SkipReason] | None, Query(max_length=20, description="Only URLs skipped for these reasons.")]
 Cause = Annotated[str, Query(max_length=60, pattern=r"^[ -~]*$", description="Only URLs with this cause of error.")]
@@ -47,7 +46,6 @@ Sort = Annotated[UrlOrder, Query(description="What to sort by; rows without a va
 @router.post(
     "/crawl-runs",
     status_code=201,
-    response_class=Response,
     summary="Create a run",
     responses=answers(RunView, problems.ADDRESS_REFUSED, problems.KEY_REUSED, status=201),
 )
@@ -56,10 +54,10 @@ async def create_run(body: RunRequest, caller: Annotated[Caller, CRAWLS], servic
     settings = run_settings(body, service.settings.allow_private)
     created = await service.start(settings, idempotency_key_of(key, caller.token_id, settings), caller)
     headers = {"Location": f"/crawl-runs/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
-    return Response(encode(run_view(created.run)), 201, headers, JSON)
+    return json_response(run_view(created.run), 201, headers)
 
 
-@router.get("/crawl-runs", dependencies=[READS], response_class=Response, summary="All runs", responses=answers(RunList))
+@router.get("/crawl-runs", dependencies=[READS], summary="All runs", responses=answers(RunList))
 async def list_runs(
     service: Service,
     status: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
@@ -77,31 +75,28 @@ async def list_runs(
 @router.get(
     "/crawl-runs/{run_id}",
     dependencies=[READS],
-    response_class=Response,
     summary="A run",
     responses=answers(RunView, problems.RUN_NOT_FOUND),
 )
 async def show_run(run_id: str, service: Service) -> Response:
     """State and settings of a run."""
-    return Response(encode(run_view(await service.run(run_id))), media_type=JSON)
+    return json_response(run_view(await service.run(run_id)))
 
 
 @router.get(
     "/crawl-runs/{run_id}/summary",
     dependencies=[READS],
-    response_class=Response,
     summary="A run with its counts",
     responses=answers(RunSummary, problems.RUN_NOT_FOUND),
 )
 async def summarise_run(run_id: str, service: Service) -> Response:
     """A run with counts of its URLs by state, skip reason, error and proof."""
-    return Response(encode(await service.summary(run_id)), media_type=JSON)
+    return json_response(await service.summary(run_id))
 
 
 @router.get(
     "/crawl-runs/{run_id}/urls",
     dependencies=[READS],
-    response_class=Response,
     summary="The URLs of a run",
     responses=answers(UrlList, problems.RUN_NOT_FOUND),
 )
@@ -127,7 +122,6 @@ async def list_urls(
 @router.get(
     "/crawl-runs/{run_id}/facets",
     dependencies=[READS],
-    response_class=Response,
     summary="Counts of a list of URLs",
     responses=answers(UrlFacetsView, problems.RUN_NOT_FOUND),
 )
@@ -149,7 +143,6 @@ def _export_answers() -> Responses:
 @router.get(
     "/crawl-runs/{run_id}/export",
     dependencies=[READS],
-    response_class=Response,
     summary="A run as a file",
     responses=_export_answers(),
 )
@@ -182,7 +175,6 @@ async def export_run(
 @router.get(
     "/crawl-runs/{run_id}/graph",
     dependencies=[READS],
-    response_class=Response,
     summary="How the URLs were found",
     responses=answers(Graph, problems.RUN_NOT_FOUND),
 )
@@ -199,20 +191,18 @@ async def show_graph(
 @router.get(
     "/crawl-runs/{run_id}/hosts",
     dependencies=[READS],
-    response_class=Response,
     summary="Progress by host",
     responses=answers(HostList, problems.RUN_NOT_FOUND),
 )
 async def list_hosts(run_id: str, service: Service) -> Response:
     """The hosts of a run with their URLs by state, and which of them take no request now; at most 1,000."""
     hosts, closed = await service.hosts(run_id)
-    return Response(encode(HostList([host_view(host, closed) for host in hosts])), media_type=JSON)
+    return json_response(HostList([host_view(host, closed) for host in hosts]))
 
 
 @router.get(
     "/crawl-runs/{run_id}/log",
     dependencies=[READS],
-    response_class=Response,
     summary="Events of a run",
     responses=answers(EventList, problems.RUN_NOT_FOUND),
 )
@@ -225,29 +215,27 @@ async def list_events(
     """What a run reported, oldest first: its start and end, pages that are new, changed or gone."""
     run = await service.run(run_id)
     events = await service.context.ledger.events(after, limit + 1, run.id)
-    return Response(encode(EventList(list(map(event_view, events[:limit])), len(events) > limit)), media_type=JSON)
+    return json_response(EventList(list(map(event_view, events[:limit])), len(events) > limit))
 
 
 @router.post(
     "/crawl-runs/{run_id}/cancel",
-    response_class=Response,
     summary="Cancel a run",
     responses=answers(RunView, problems.RUN_NOT_FOUND, problems.ALREADY_ENDED),
 )
 async def cancel_run(run_id: str, caller: Annotated[Caller, CRAWLS], service: Service) -> Response:
     """Cancel a run; what was crawled stays. Idempotent."""
-    return Response(encode(run_view(await service.cancel(run_id, caller))), media_type=JSON)
+    return json_response(run_view(await service.cancel(run_id, caller)))
 
 
 @router.post(
     "/crawl-runs/{run_id}/resume",
-    response_class=Response,
     summary="Resume a run",
     responses=answers(RunView, problems.RUN_NOT_FOUND, problems.ALREADY_ENDED),
 )
 async def resume_run(run_id: str, caller: Annotated[Caller, CRAWLS], service: Service) -> Response:
     """Continue an interrupted run, with its own settings and its full time limit. Idempotent."""
-    return Response(encode(run_view(await service.resume(run_id, caller))), media_type=JSON)
+    return json_response(run_view(await service.resume(run_id, caller)))
 
 
 _EVENT = {
@@ -272,7 +260,6 @@ _EVENT_ANSWERS: Responses = {
 @router.get(
     "/crawl-runs/{run_id}/events",
     dependencies=[READS],
-    response_class=Response,
     summary="Follow a run",
     responses=_EVENT_ANSWERS,
 )

@@ -17,9 +17,10 @@ from sitelore.serve import problems
 from sitelore.serve.context import AccessControl
 from sitelore.serve.openapi import Responses, answers
 from sitelore.serve.problems import ApiProblem
+from sitelore.serve.responses import json_response
+from sitelore.serve.routes.dependencies import Service
 from sitelore.serve.routes.platform.accounts import Access
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import RunView, SessionView, run_view
 from sitelore.serve.security.auth import CRAWLS, caller_of
 from sitelore.serve.security.sessions import LOGIN_PATH, SESSION, Session, cookie_header
@@ -36,15 +37,13 @@ class LoginCode(BaseModel):
     code: Annotated[str, Field(min_length=1, max_length=100, description="The code of the link that `sitelore serve` prints.")]
 
 
-@router.get("/session", response_class=Response, summary="The session", responses=answers(SessionView))
+@router.get("/session", summary="The session", responses=answers(SessionView))
 async def show_session(request: Request, service: Service, access: Access) -> Response:
     """Who is signed in, what they may do, and what this server offers to the dashboard."""
     return await _view(caller_of(request), service, access, request.scope.get(SESSION))
 
 
-@router.post(
-    "/session", status_code=201, response_class=Response, summary="Sign in", responses=answers(SessionView, status=201)
-)
+@router.post("/session", status_code=201, summary="Sign in", responses=answers(SessionView, status=201))
 async def sign_in(request: Request, service: Service, access: Access) -> Response:
     """Sign this browser in with the bearer token of the request. The response sets a cookie."""
     caller = caller_of(request)
@@ -54,7 +53,6 @@ async def sign_in(request: Request, service: Service, access: Access) -> Respons
 @router.post(
     LOGIN_PATH,
     status_code=201,
-    response_class=Response,
     summary="Sign in with a one-time login",
     responses=answers(SessionView, problems.LOGIN_EXPIRED, status=201),
 )
@@ -69,7 +67,7 @@ async def sign_in_with_code(body: LoginCode, request: Request, service: Service,
 _SIGNED_OUT: Responses = {204: {"description": "The browser is signed out."}}
 
 
-@router.delete("/session", status_code=204, response_class=Response, summary="Sign out", responses=_SIGNED_OUT)
+@router.delete("/session", status_code=204, summary="Sign out", responses=_SIGNED_OUT)
 async def sign_out(request: Request, access: Access) -> Response:
     """End the session of this browser. Idempotent."""
     if (session := request.scope.get(SESSION)) is not None:
@@ -80,7 +78,6 @@ async def sign_out(request: Request, access: Access) -> Response:
 @router.post(
     "/demo",
     status_code=201,
-    response_class=Response,
     summary="Crawl the example site",
     responses=answers(RunView, problems.NOT_FOUND, status=201),
 )
@@ -94,7 +91,7 @@ async def start_demo(caller: Annotated[Caller, CRAWLS], service: Service) -> Res
     pace = Pace(delay_s=_DEMO_DELAY_S)
     settings = CrawlSettings(seeds=(str(seed),), open_origins=(seed.origin,), max_pages=100, pace=pace)
     created = await service.start(settings, None, caller)
-    return Response(encode(run_view(created.run)), 201, {"Location": f"/crawl-runs/{created.run.id}"}, JSON)
+    return json_response(run_view(created.run), 201, {"Location": f"/crawl-runs/{created.run.id}"})
 
 
 async def _signed_in(
@@ -116,4 +113,4 @@ async def _view(caller: Caller, service: RunService, access: AccessControl, sess
         has_demo=service.context.demo_site is not None,
         version=version("sitelore"),
     )
-    return Response(encode(view), media_type=JSON)
+    return json_response(view)

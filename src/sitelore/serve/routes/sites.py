@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -20,16 +19,15 @@ from sitelore.model.settings import Pipeline
 from sitelore.serve import problems
 from sitelore.serve.openapi import answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.responses import json_response
+from sitelore.serve.routes.dependencies import Limit, Offset, Service, SiteName, time_of, unknown_site
+from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import HeldPages, RunView, SearchResults, SiteChanges, SiteList, SiteView, run_view
 from sitelore.serve.security.auth import CRAWLS, MANAGES_CHANNELS, READS, SEARCHES
 
 router = APIRouter(tags=["knowledge"])
 
-_NAME = r"^[!-~]{1,300}$"
 _MAX_URLS = 100  # more would not fit into the body limit
-SiteName = Annotated[str, Path(pattern=_NAME, description="A site as `/sites` names it.")]
 
 
 class ChangedUrls(BaseModel):
@@ -51,7 +49,7 @@ class Decision(BaseModel):
     agree: Annotated[bool, Field(description="True: delete them. False: keep their last content.")]
 
 
-@router.get("/search", dependencies=[SEARCHES], response_class=Response, summary="Search", responses=answers(SearchResults))
+@router.get("/search", dependencies=[SEARCHES], summary="Search", responses=answers(SearchResults))
 async def search(
     service: Service,
     q: Annotated[str, Query(min_length=1, max_length=2000, description="What to look for, in words or as a question.")],
@@ -83,8 +81,8 @@ async def search(
         path=path,
         langs=tuple(lang or ()),
         kinds=tuple(kind or ()),
-        since=_seconds(since, "query.since"),
-        until=_seconds(until, "query.until"),
+        since=time_of(since, "query.since"),
+        until=time_of(until, "query.until"),
         limit=limit,
         mode=mode,
         flagged=flagged,
@@ -93,20 +91,19 @@ async def search(
         explain=explain,
     )
     answer = await service.context.search_service.search(query)
-    return Response(encode(answer_json(query, answer)), media_type=JSON)
+    return json_response(answer_json(query, answer))
 
 
-@router.get("/sites", dependencies=[READS], response_class=Response, summary="The sites", responses=answers(SiteList))
+@router.get("/sites", dependencies=[READS], summary="The sites", responses=answers(SiteList))
 async def list_sites(service: Service) -> Response:
     """Every site with how much of it is indexed."""
     sites = await service.context.search_service.sites()
-    return Response(encode(SiteList([_site(stats) for stats in sites])), media_type=JSON)
+    return json_response(SiteList([_site(stats) for stats in sites]))
 
 
 @router.get(
     "/sites/{site}/changes",
     dependencies=[READS],
-    response_class=Response,
     summary="What changed on a site",
     responses=answers(SiteChanges, problems.SITE_NOT_FOUND),
 )
@@ -115,13 +112,13 @@ async def show_changes(
     service: Service,
     since: Annotated[str | None, Query(max_length=40, description="After this day or time; default: the last run.")] = None,
     until: Annotated[str | None, Query(max_length=40, description="Up to this day or time.")] = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of changes.")] = 100,
-    offset: Annotated[int, Query(ge=0, le=10**9, description="Changes to leave out first.")] = 0,
+    limit: Limit = 100,
+    offset: Offset = 0,
 ) -> Response:
     """New, changed, gone and moved pages, by URL; changed ones with the lines of text that differ."""
     stats, context = await _site_stats(site, service), service.context
     await context.search_service.check_presence(stats.site)
-    start, end = _seconds(since, "query.since"), _seconds(until, "query.until")
+    start, end = time_of(since, "query.since"), time_of(until, "query.until")
     if start is None:
         try:
             _, start = await last_run_of(context.ledger, site)
@@ -130,25 +127,23 @@ async def show_changes(
     listed = await site_changes(context.ledger, context.blobs, stats.site, start, END_OF_TIME if end is None else end)
     part = listed[offset : offset + limit]
     body = {"site": site, "total": len(listed), "changes": [change_json(change) for change in part]}
-    return Response(encode(body), media_type=JSON)
+    return json_response(body)
 
 
 @router.get(
     "/sites/{site}/deletions",
     dependencies=[READS],
-    response_class=Response,
     summary="Pages held back from deletion",
     responses=answers(HeldPages, problems.SITE_NOT_FOUND),
 )
 async def show_deletions(site: SiteName, service: Service) -> Response:
     """Number of pages whose deletion is held back because too many disappeared at once."""
     stats = await _site_stats(site, service)
-    return Response(encode(HeldPages(stats.name, stats.held)), media_type=JSON)
+    return json_response(HeldPages(stats.name, stats.held))
 
 
 @router.post(
     "/sites/{site}/deletions",
-    response_class=Response,
     summary="Decide about held pages",
     responses=answers(HeldPages, problems.SITE_NOT_FOUND),
 )
@@ -160,13 +155,12 @@ async def decide_deletions(
     context = service.context
     held = await context.search_service.search_index.release_held(stats.site, context.clock(), agreed=body.agree)
     await service.record(caller, "deletions.agreed" if body.agree else "deletions.refused", f"site:{stats.name}")
-    return Response(encode(HeldPages(stats.name, held)), media_type=JSON)
+    return json_response(HeldPages(stats.name, held))
 
 
 @router.post(
     "/sites/{site}/pipelines/{pipeline}",
     status_code=201,
-    response_class=Response,
     summary="Start a pipeline",
     responses=answers(RunView, problems.SITE_NOT_FOUND, status=201),
 )
@@ -180,7 +174,6 @@ async def start(
 @router.post(
     "/hooks/{site}",
     status_code=201,
-    response_class=Response,
     summary="Something was published",
     responses=answers(RunView, problems.SITE_NOT_FOUND, status=201),
 )
@@ -194,7 +187,7 @@ async def _start(site: str, pipeline: Pipeline, changed: list[str], service: Run
     try:
         run = await start_pipeline(context.ledger, site, pipeline, changed, context.clock(), context.redaction)
     except NoSuchRun:
-        raise _no_site(site) from None
+        raise unknown_site(site) from None
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None
     await context.announce(run.id)
@@ -203,29 +196,15 @@ async def _start(site: str, pipeline: Pipeline, changed: list[str], service: Run
 
 
 def _created(run: Run) -> Response:
-    return Response(encode(run_view(run)), 201, {"Location": f"/crawl-runs/{run.id}"}, JSON)
+    return json_response(run_view(run), 201, {"Location": f"/crawl-runs/{run.id}"})
 
 
 async def _site_stats(site: str, service: RunService) -> SiteIndexStats:
     matching = await service.context.search_service.sites((site,))
     if not matching:
-        raise _no_site(site)
+        raise unknown_site(site)
     return matching[0]
-
-
-def _no_site(site: str) -> ApiProblem:
-    return ApiProblem(problems.SITE_NOT_FOUND, f"unknown site: {site}")
 
 
 def _site(stats: SiteIndexStats) -> SiteView:
     return SiteView(stats.name, stats.pages, stats.waiting, stats.chunks, stats.embedded, stats.held)
-
-
-def _seconds(day: str | None, field: str) -> float | None:
-    if day is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(day)
-    except ValueError:
-        raise ApiProblem(problems.INVALID, errors=(FieldProblem(field, "not a date (use YYYY-MM-DD)"),)) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sitelore.model.ids import is_id
 from sitelore.model.platform.accounts import Caller
 from sitelore.platform.accounts.accounts import AccountService, check_chain
 from sitelore.serve import problems
@@ -35,16 +35,12 @@ from sitelore.serve.platform.account_schemas import (
     user_view,
 )
 from sitelore.serve.problems import ApiProblem, ProblemType
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_service import encode
-from sitelore.serve.schemas import page_of
+from sitelore.serve.responses import json_response, page_of
+from sitelore.serve.routes.dependencies import Limit, Offset, Service
 from sitelore.serve.security.auth import MANAGES_TENANT, caller_of
 
 router = APIRouter(prefix="/tenant/v1", tags=["accounts"])
 
-_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
-Limit = Annotated[int, Query(ge=1, le=1_000, description="Entries in the answer at most.")]
-Offset = Annotated[int, Query(ge=0, le=10**9, description="Entries to leave out first.")]
 TokenId = Annotated[str, Path(max_length=300, description="The id of a token, which is the second part of its text.")]
 UserId = Annotated[str, Path(max_length=300, description="The id of a user.")]
 
@@ -67,56 +63,52 @@ async def access_of(request: Request) -> AccessControl:
 Access = Annotated[AccessControl, Depends(access_of)]
 
 
-@router.get("/me", response_class=Response, summary="The caller", responses=answers(Identity))
+@router.get("/me", summary="The caller", responses=answers(Identity))
 async def show_caller(request: Request, service: Service) -> Response:
     """Whose token it is, and what it permits."""
     caller = caller_of(request)
     tenant = await service.context.directory.tenant(caller.tenant)
     if tenant is None:
         raise ApiProblem(problems.UNAUTHORIZED)  # deleted just now
-    return Response(encode(identity_view(caller, tenant)), media_type=JSON)
+    return json_response(identity_view(caller, tenant))
 
 
-@router.get("/tokens", response_class=Response, summary="The tokens", responses=answers(TokenList))
+@router.get("/tokens", summary="The tokens", responses=answers(TokenList))
 async def list_tokens(accounts: Accounts, limit: Limit = 100, offset: Offset = 0) -> Response:
     """All tokens of the tenant without their secrets, newest first; with revoked and expired ones."""
     tokens, total = await accounts.accounts.list_tokens(limit, offset)
     now = accounts.clock()
     page = page_of(total, limit, offset, len(tokens))
-    return Response(encode(TokenList([token_view(token, now) for token in tokens], page)), media_type=JSON)
+    return json_response(TokenList([token_view(token, now) for token in tokens], page))
 
 
 @router.post(
     "/tokens",
     status_code=201,
-    response_class=Response,
     summary="Create a token",
-    responses=answers(TokenCreated, problems.FORBIDDEN, status=201),
+    responses=answers(TokenCreated, status=201),
 )
 async def create_token(body: NewToken, accounts: Accounts) -> Response:
     """Create a token, which permits no more than its creator's. Its text is in the response, and nowhere else."""
     created = await accounts.create_token(body.request())
     headers = {"Location": f"/tenant/v1/tokens/{created.token.id}"}
-    return Response(encode(created_view(created, accounts.clock())), 201, headers, JSON)
+    return json_response(created_view(created, accounts.clock()), 201, headers)
 
 
-@router.get(
-    "/tokens/{token_id}", response_class=Response, summary="A token", responses=answers(TokenView, problems.TOKEN_NOT_FOUND)
-)
+@router.get("/tokens/{token_id}", summary="A token", responses=answers(TokenView, problems.TOKEN_NOT_FOUND))
 async def show_token(token_id: TokenId, accounts: Accounts) -> Response:
     """A token without its secret, with its last use."""
     token = await accounts.accounts.find_token(_plain(token_id, problems.TOKEN_NOT_FOUND))
     if token is None:
         raise ApiProblem(problems.TOKEN_NOT_FOUND)
-    return Response(encode(token_view(token, accounts.clock())), media_type=JSON)
+    return json_response(token_view(token, accounts.clock()))
 
 
 @router.post(
     "/tokens/{token_id}/rotate",
     status_code=201,
-    response_class=Response,
     summary="Rotate a token",
-    responses=answers(TokenCreated, problems.TOKEN_NOT_FOUND, problems.CONFLICT, problems.FORBIDDEN, status=201),
+    responses=answers(TokenCreated, problems.TOKEN_NOT_FOUND, problems.CONFLICT, status=201),
 )
 async def rotate_token(token_id: TokenId, body: TokenRotation, accounts: Accounts, access: Access) -> Response:
     """Create a replacement with the same permissions. The old token stays valid for a grace period."""
@@ -125,12 +117,11 @@ async def rotate_token(token_id: TokenId, body: TokenRotation, accounts: Account
         raise ApiProblem(problems.TOKEN_NOT_FOUND)
     access.authenticator.forget(token_id)
     headers = {"Location": f"/tenant/v1/tokens/{created.token.id}"}
-    return Response(encode(created_view(created, accounts.clock())), 201, headers, JSON)
+    return json_response(created_view(created, accounts.clock()), 201, headers)
 
 
 @router.delete(
     "/tokens/{token_id}",
-    response_class=Response,
     summary="Revoke a token",
     responses=answers(TokenView, problems.TOKEN_NOT_FOUND),
 )
@@ -140,45 +131,41 @@ async def revoke_token(token_id: TokenId, accounts: Accounts, access: Access) ->
     if token is None:
         raise ApiProblem(problems.TOKEN_NOT_FOUND)
     access.authenticator.forget(token_id)
-    return Response(encode(token_view(token, accounts.clock())), media_type=JSON)
+    return json_response(token_view(token, accounts.clock()))
 
 
-@router.get("/users", response_class=Response, summary="The users", responses=answers(UserList))
+@router.get("/users", summary="The users", responses=answers(UserList))
 async def list_users(accounts: Accounts, limit: Limit = 100, offset: Offset = 0) -> Response:
     """The users of the tenant by e-mail address."""
     users, total = await accounts.accounts.list_users(limit, offset)
-    return Response(
-        encode(UserList([user_view(user) for user in users], page_of(total, limit, offset, len(users)))), media_type=JSON
-    )
+    return json_response(UserList([user_view(user) for user in users], page_of(total, limit, offset, len(users))))
 
 
 @router.post(
     "/users",
     status_code=201,
-    response_class=Response,
     summary="Create a user",
-    responses=answers(UserView, problems.CONFLICT, problems.FORBIDDEN, status=201),
+    responses=answers(UserView, problems.CONFLICT, status=201),
 )
 async def create_user(body: NewUser, accounts: Accounts) -> Response:
     """Create a user. A role limits what the tokens of a user permit."""
     user = await accounts.create_user(body.email, body.role)
-    return Response(encode(user_view(user)), 201, {"Location": f"/tenant/v1/users/{user.id}"}, JSON)
+    return json_response(user_view(user), 201, {"Location": f"/tenant/v1/users/{user.id}"})
 
 
-@router.get("/users/{user_id}", response_class=Response, summary="A user", responses=answers(UserView, problems.USER_NOT_FOUND))
+@router.get("/users/{user_id}", summary="A user", responses=answers(UserView, problems.USER_NOT_FOUND))
 async def show_user(user_id: UserId, accounts: Accounts) -> Response:
     """A user with their role."""
     user = await accounts.accounts.find_user(_plain(user_id, problems.USER_NOT_FOUND))
     if user is None:
         raise ApiProblem(problems.USER_NOT_FOUND)
-    return Response(encode(user_view(user)), media_type=JSON)
+    return json_response(user_view(user))
 
 
 @router.patch(
     "/users/{user_id}",
-    response_class=Response,
     summary="Change a role",
-    responses=answers(UserView, problems.USER_NOT_FOUND, problems.CONFLICT, problems.FORBIDDEN),
+    responses=answers(UserView, problems.USER_NOT_FOUND, problems.CONFLICT),
 )
 async def change_user(user_id: UserId, body: ChangedUser, accounts: Accounts, access: Access) -> Response:
     """Give a user another role, which limits their tokens at once. The last owner keeps theirs."""
@@ -186,17 +173,14 @@ async def change_user(user_id: UserId, body: ChangedUser, accounts: Accounts, ac
     if user is None:
         raise ApiProblem(problems.USER_NOT_FOUND)
     access.authenticator.forget()
-    return Response(encode(user_view(user)), media_type=JSON)
+    return json_response(user_view(user))
 
 
 @router.delete(
     "/users/{user_id}",
     status_code=204,
-    response_class=Response,
     summary="Delete a user",
-    responses=empty_answer(
-        "The user is deleted, and their tokens are revoked.", problems.USER_NOT_FOUND, problems.CONFLICT, problems.FORBIDDEN
-    ),
+    responses=empty_answer("The user is deleted, and their tokens are revoked.", problems.USER_NOT_FOUND, problems.CONFLICT),
 )
 async def delete_user(user_id: UserId, accounts: Accounts, access: Access) -> Response:
     """Delete a user and revoke their tokens. The last owner stays."""
@@ -206,7 +190,7 @@ async def delete_user(user_id: UserId, accounts: Accounts, access: Access) -> Re
     return Response(status_code=204)
 
 
-@router.get("/audit", response_class=Response, summary="The audit log", responses=answers(AuditLogPage))
+@router.get("/audit", summary="The audit log", responses=answers(AuditLogPage))
 async def list_audit_log(
     accounts: Accounts,
     action: Annotated[str, Query(max_length=100, pattern=r"^[a-z.-]*$", description="Only records of this action.")] = "",
@@ -219,17 +203,17 @@ async def list_audit_log(
     """Who changed what, newest first. Secrets and values are not part of it, only hashes."""
     records, total = await accounts.accounts.audit_records(limit, offset, action, subject)
     page = page_of(total, limit, offset, len(records))
-    return Response(encode(AuditLogPage([audit_view(record) for record in records], page)), media_type=JSON)
+    return json_response(AuditLogPage([audit_view(record) for record in records], page))
 
 
-@router.get("/audit/verify", response_class=Response, summary="Check the audit log", responses=answers(AuditCheckView))
+@router.get("/audit/verify", summary="Check the audit log", responses=answers(AuditCheckView))
 async def verify_audit_log(accounts: Accounts) -> Response:
     """Check the chain of hashes over all records. A last hash that is kept elsewhere also proves that the end is complete."""
-    return Response(encode(audit_check_view(await check_chain(accounts.accounts.audit_chain()))), media_type=JSON)
+    return json_response(audit_check_view(await check_chain(accounts.accounts.audit_chain())))
 
 
 def _plain(name: str, missing: ProblemType) -> str:
-    """An id that can exist; Postgres rejects some strings, such as those with NUL."""
-    if not _ID.fullmatch(name):
+    """An id that can exist."""
+    if not is_id(name):
         raise ApiProblem(missing)
     return name

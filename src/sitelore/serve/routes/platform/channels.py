@@ -17,23 +17,21 @@ from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.channel_requests import ChannelChanges, NewChannelRequest, changed_settings, new_settings
 from sitelore.serve.platform.channel_schemas import ChannelList, ChannelView, WebhookSecret, channel_view
 from sitelore.serve.platform.channels import ChannelRequest, channel_of, channel_service, no_channel
-from sitelore.serve.platform.positions import position
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.responses import json_response, position
+from sitelore.serve.routes.dependencies import Offset, Service
 from sitelore.serve.run_requests import open_url
-from sitelore.serve.run_service import encode
 from sitelore.serve.security.auth import require
 
 router = APIRouter(prefix="/tenant/v1/channels", tags=["channels"])
 
 _CHANNEL = "/{channel_id}"
 Limit = Annotated[int, Query(ge=1, le=100, description="Entries in the answer at most.")]
-Offset = Annotated[int, Query(ge=0, le=10**9, description="Entries to leave out first.")]
 Readable = Annotated[ChannelRequest, Depends(channel_of(TokenScope.READ))]
 Manageable = Annotated[ChannelRequest, Depends(channel_of(TokenScope.MANAGE_CHANNEL))]
 
 
-@router.get("", response_class=Response, summary="The channels", responses=answers(ChannelList, problems.FORBIDDEN))
+@router.get("", summary="The channels", responses=answers(ChannelList))
 async def list_channels(
     service: Service,
     caller: Annotated[Caller, Depends(require(TokenScope.READ, is_open_to_channels=True))],
@@ -44,15 +42,14 @@ async def list_channels(
     own = channel_service(service, caller.tenant)
     channels, total = await own.channels.list_channels(limit, offset, caller.channel)
     views = [await _view(own, channel) for channel in channels]
-    return Response(encode(ChannelList(views, position(total, limit, offset, len(views)))), media_type=JSON)
+    return json_response(ChannelList(views, position(total, limit, offset, len(views))))
 
 
 @router.post(
     "",
     status_code=201,
-    response_class=Response,
     summary="Create a channel",
-    responses=answers(ChannelView, problems.FORBIDDEN, problems.CHANNEL_EXISTS, problems.ADDRESS_REFUSED, status=201),
+    responses=answers(ChannelView, problems.CHANNEL_EXISTS, problems.ADDRESS_REFUSED, status=201),
 )
 async def create_channel(
     body: NewChannelRequest,
@@ -70,25 +67,23 @@ async def create_channel(
         raise ApiProblem(problems.CHANNEL_EXISTS, "start a crawl of its channel, or change it")
     await service.record(caller, "channel.created", f"channel:{channel.id}")
     headers = {"Location": f"/tenant/v1/channels/{channel.id}"}
-    return Response(encode(await _view(own, channel)), 201, headers, JSON)
+    return json_response(await _view(own, channel), 201, headers)
 
 
 @router.get(
     _CHANNEL,
-    response_class=Response,
     summary="A channel",
-    responses=answers(ChannelView, problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND),
+    responses=answers(ChannelView, problems.CHANNEL_NOT_FOUND),
 )
 async def show_channel(target: Readable) -> Response:
     """A website of the tenant with its schedule and the state of its last crawl."""
-    return Response(encode(await _view(target.service, target.channel)), media_type=JSON)
+    return json_response(await _view(target.service, target.channel))
 
 
 @router.patch(
     _CHANNEL,
-    response_class=Response,
     summary="Change a channel",
-    responses=answers(ChannelView, problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND, problems.ADDRESS_REFUSED),
+    responses=answers(ChannelView, problems.CHANNEL_NOT_FOUND, problems.ADDRESS_REFUSED),
 )
 async def change_channel(body: ChannelChanges, target: Manageable) -> Response:
     """Change the fields that are named. A schedule changes at once. The website itself stays."""
@@ -102,15 +97,14 @@ async def change_channel(body: ChannelChanges, target: Manageable) -> Response:
     if changed is None:
         raise no_channel()
     await target.record("channel.changed")
-    return Response(encode(await _view(target.service, changed)), media_type=JSON)
+    return json_response(await _view(target.service, changed))
 
 
 @router.delete(
     _CHANNEL,
     status_code=204,
-    response_class=Response,
     summary="Delete a channel",
-    responses=empty_answer("The channel is deleted.", problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND, problems.CONFLICT),
+    responses=empty_answer("The channel is deleted.", problems.CHANNEL_NOT_FOUND, problems.CONFLICT),
 )
 async def delete_channel(target: Manageable) -> Response:
     """Delete a channel with everything of its website: pages, crawls, versions, search index. An active crawl is cancelled."""
@@ -125,15 +119,14 @@ async def delete_channel(target: Manageable) -> Response:
 @router.post(
     f"{_CHANNEL}/webhook-secret",
     status_code=201,
-    response_class=Response,
     summary="Replace the secret for change notices",
-    responses=answers(WebhookSecret, problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND, status=201),
+    responses=answers(WebhookSecret, problems.CHANNEL_NOT_FOUND, status=201),
 )
 async def replace_secret(target: Manageable) -> Response:
     """Create the secret with which requests to `changed` are signed. The last one is invalid at once."""
     secret = await target.service.new_secret(target.channel)
     await target.record("channel.secret-replaced")
-    return Response(encode(WebhookSecret(secret)), 201, media_type=JSON)
+    return json_response(WebhookSecret(secret), 201)
 
 
 async def _view(service: ChannelService, channel: Channel) -> ChannelView:

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import SiteId, TenantId
-from sitelore.model.platform.accounts import Caller, TokenScope
+from sitelore.model.platform.accounts import Caller
 from sitelore.model.platform.fixes import FixRequest, RepositoryHost
 from sitelore.serve import problems
 from sitelore.serve.openapi import answers, empty_answer
@@ -26,18 +26,16 @@ from sitelore.serve.platform.fix_schemas import (
     repository_view,
 )
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.routes.sites import SiteName
-from sitelore.serve.run_service import RunService, encode
-from sitelore.serve.schemas import page_of
-from sitelore.serve.security.auth import require
+from sitelore.serve.responses import json_response, page_of
+from sitelore.serve.routes.dependencies import KnownSite, Limit, Offset, Service, SiteName
+from sitelore.serve.run_service import RunService
+from sitelore.serve.security.auth import MANAGES_CHANNELS, READS
 
 if TYPE_CHECKING:
     from sitelore.app.audit.pull_requests import FixService
 
 router = APIRouter(prefix="/sites/{site}", tags=["audit"])
 
-_may_read, _may_manage = require(TokenScope.READ), require(TokenScope.MANAGE_CHANNEL)
 FixId = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="The id of a request.")]
 
 
@@ -65,19 +63,14 @@ class FixCall:
         await self.runs.record(self.caller, action, f"site:{self.name}")
 
 
-async def _of_site(site: str, runs: RunService, caller: Caller) -> FixCall:
-    known = await runs.context.ledger.site_named(site)
-    if known is None:
-        raise ApiProblem(problems.SITE_NOT_FOUND, f"unknown site: {site}")
-    return FixCall(caller, site, known, runs)
+async def _of_reader(caller: Annotated[Caller, READS], site: SiteName, site_id: KnownSite, runs: Service) -> FixCall:
+    return FixCall(caller, site, site_id, runs)
 
 
-async def _of_reader(site: SiteName, runs: Service, caller: Annotated[Caller, Depends(_may_read)]) -> FixCall:
-    return await _of_site(site, runs, caller)
-
-
-async def _of_manager(site: SiteName, runs: Service, caller: Annotated[Caller, Depends(_may_manage)]) -> FixCall:
-    return await _of_site(site, runs, caller)
+async def _of_manager(
+    caller: Annotated[Caller, MANAGES_CHANNELS], site: SiteName, site_id: KnownSite, runs: Service
+) -> FixCall:
+    return FixCall(caller, site, site_id, runs)
 
 
 Reader = Annotated[FixCall, Depends(_of_reader)]
@@ -99,23 +92,21 @@ def _as_problems() -> Iterator[None]:
 
 @router.get(
     "/repository",
-    response_class=Response,
     summary="The repository of a site",
-    responses=answers(RepositoryView, problems.SITE_NOT_FOUND, problems.REPOSITORY_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(RepositoryView, problems.SITE_NOT_FOUND, problems.REPOSITORY_NOT_FOUND),
 )
 async def show_repository(call: Reader) -> Response:
     """The repository in which pull requests are opened."""
     repository = await call.service.repository(call.tenant, call.site)
     if repository is None:
         raise ApiProblem(problems.REPOSITORY_NOT_FOUND)
-    return Response(encode(repository_view(repository)), media_type=JSON)
+    return json_response(repository_view(repository))
 
 
 @router.put(
     "/repository",
-    response_class=Response,
     summary="Connect a repository",
-    responses=answers(RepositoryView, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(RepositoryView, problems.SITE_NOT_FOUND),
 )
 async def connect_repository(body: NewRepository, call: Manager) -> Response:
     """Connect a repository on GitHub or GitLab, in place of the one before. Its host must confirm that the token may write."""
@@ -125,15 +116,14 @@ async def connect_repository(body: NewRepository, call: Manager) -> Response:
             call.tenant, call.site, body.url, body.token, host=host, base=body.base, by=call.caller.actor
         )
     await call.record("repository.connected")
-    return Response(encode(repository_view(repository)), media_type=JSON)
+    return json_response(repository_view(repository))
 
 
 @router.delete(
     "/repository",
     status_code=204,
-    response_class=Response,
     summary="Disconnect the repository",
-    responses=empty_answer("The token is deleted.", problems.SITE_NOT_FOUND, problems.REPOSITORY_NOT_FOUND, problems.FORBIDDEN),
+    responses=empty_answer("The token is deleted.", problems.SITE_NOT_FOUND, problems.REPOSITORY_NOT_FOUND),
 )
 async def disconnect_repository(call: Manager) -> Response:
     """Delete the repository of a site with its token. Pull requests that are open stay on their host."""
@@ -146,9 +136,8 @@ async def disconnect_repository(call: Manager) -> Response:
 @router.post(
     "/fixes/pull-request",
     status_code=202,
-    response_class=Response,
     summary="Request a draft pull request",
-    responses=answers(FixView, problems.SITE_NOT_FOUND, problems.FORBIDDEN, problems.RATE_LIMITED, status=202),
+    responses=answers(FixView, problems.SITE_NOT_FOUND, problems.RATE_LIMITED, status=202),
 )
 async def request_pull_request(body: Selection, call: Manager) -> Response:
     """Queue a draft pull request for findings, or update the open one. A server opens it; nothing is merged."""
@@ -158,31 +147,29 @@ async def request_pull_request(body: Selection, call: Manager) -> Response:
     with _as_problems():
         request = await call.service.request(call.tenant, call.site, call.name, selection, call.caller.actor)
     await call.record("pull-request.requested")
-    return Response(encode(fix_view(request)), 202, media_type=JSON)
+    return json_response(fix_view(request), 202)
 
 
 @router.get(
     "/fixes",
-    response_class=Response,
     summary="The pull requests of a site",
-    responses=answers(FixList, problems.SITE_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FixList, problems.SITE_NOT_FOUND),
 )
 async def list_fixes(
     call: Reader,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of requests.")] = 100,
-    offset: Annotated[int, Query(ge=0, le=10**9, description="Requests to leave out first.")] = 0,
+    limit: Limit = 100,
+    offset: Offset = 0,
 ) -> Response:
     """Requests for pull requests with their states, newest first."""
     requests, total = await call.service.requests(call.tenant, call.site, limit, offset)
     views = FixList(list(map(fix_view, requests)), page_of(total, limit, offset, len(requests)))
-    return Response(encode(views), media_type=JSON)
+    return json_response(views)
 
 
 @router.get(
     "/fixes/{fix_id}",
-    response_class=Response,
     summary="A pull request",
-    responses=answers(FixView, problems.SITE_NOT_FOUND, problems.FIX_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FixView, problems.SITE_NOT_FOUND, problems.FIX_NOT_FOUND),
 )
 async def show_fix(fix_id: FixId, call: Reader) -> Response:
     """A request as it was last seen. A server looks at an open pull request every ten minutes."""
@@ -191,9 +178,8 @@ async def show_fix(fix_id: FixId, call: Reader) -> Response:
 
 @router.post(
     "/fixes/{fix_id}/refresh",
-    response_class=Response,
     summary="Look at a pull request now",
-    responses=answers(FixView, problems.SITE_NOT_FOUND, problems.FIX_NOT_FOUND, problems.FORBIDDEN),
+    responses=answers(FixView, problems.SITE_NOT_FOUND, problems.FIX_NOT_FOUND),
 )
 async def refresh_fix(fix_id: FixId, call: Manager) -> Response:
     """Ask the host for the state of an open pull request, and show the request."""
@@ -203,4 +189,4 @@ async def refresh_fix(fix_id: FixId, call: Manager) -> Response:
 def _fix_answer(request: FixRequest | None) -> Response:
     if request is None:
         raise ApiProblem(problems.FIX_NOT_FOUND)
-    return Response(encode(fix_view(request)), media_type=JSON)
+    return json_response(fix_view(request))

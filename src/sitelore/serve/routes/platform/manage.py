@@ -30,9 +30,10 @@ from sitelore.serve.platform.operation_schemas import (
 )
 from sitelore.serve.platform.webhook_schemas import Replayed
 from sitelore.serve.problems import ApiProblem
+from sitelore.serve.responses import json_response
+from sitelore.serve.routes.dependencies import Service, unknown_site
 from sitelore.serve.routes.platform.tenants import Operator, TenantPath, tenant_of
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import HeldPages
 from sitelore.serve.security.auth import ADMINISTERS
 
@@ -44,7 +45,6 @@ _MAX_WEBHOOK_ID = 64
 @router.get(
     "/queues",
     dependencies=[ADMINISTERS],
-    response_class=Response,
     summary="Queues and workers",
     responses=answers(QueuesView),
 )
@@ -56,25 +56,23 @@ async def show_queues(
     states = await context.queue.runs_by_state()
     webhooks = await context.open_webhooks().stats()
     view = queues_view(states, await context.operations.active_runs(limit), await context.operations.leases(), webhooks)
-    return Response(encode(view), media_type=JSON)
+    return json_response(view)
 
 
 @router.get(
     "/deletions",
     dependencies=[ADMINISTERS],
-    response_class=Response,
     summary="Held deletions of all tenants",
     responses=answers(HeldSiteList),
 )
 async def list_held_deletions(service: Service) -> Response:
     """Sites of which too many pages disappeared at once; a person decides whether they are deleted."""
     held = await service.context.operations.held_sites()
-    return Response(encode(HeldSiteList([held_site_view(each) for each in held])), media_type=JSON)
+    return json_response(HeldSiteList([held_site_view(each) for each in held]))
 
 
 @router.post(
     "/tenants/{tenant_id}/deletions",
-    response_class=Response,
     summary="Decide about held deletions of a tenant",
     responses=answers(HeldPages, problems.TENANT_NOT_FOUND, problems.SITE_NOT_FOUND),
 )
@@ -84,29 +82,27 @@ async def decide_deletions(tenant_id: TenantPath, body: SiteDecision, caller: Op
     search = service.context.for_tenant(tenant.id).search_service
     matching = await search.sites((body.site,))
     if not matching:
-        raise ApiProblem(problems.SITE_NOT_FOUND, f"unknown site: {body.site}")
+        raise unknown_site(body.site)
     held = await search.search_index.release_held(matching[0].site, service.context.clock(), agreed=body.agree)
     action = "deletions.agreed" if body.agree else "deletions.refused"
     await _record(service, caller, tenant, action, f"site:{body.site}")
-    return Response(encode(HeldPages(body.site, held)), media_type=JSON)
+    return json_response(HeldPages(body.site, held))
 
 
 @router.get(
     "/dead-letters",
     dependencies=[ADMINISTERS],
-    response_class=Response,
     summary="Dead letters of all tenants",
     responses=answers(DeadLetterList),
 )
 async def list_dead_letters(service: Service) -> Response:
     """Webhook endpoints with events that could not be delivered."""
     letters = await service.context.operations.dead_letters()
-    return Response(encode(DeadLetterList([dead_letters_view(each) for each in letters])), media_type=JSON)
+    return json_response(DeadLetterList([dead_letters_view(each) for each in letters]))
 
 
 @router.post(
     "/tenants/{tenant_id}/dead-letters/{webhook_id}/replay",
-    response_class=Response,
     summary="Replay dead letters of a tenant",
     responses=answers(Replayed, problems.TENANT_NOT_FOUND, problems.WEBHOOK_NOT_FOUND, problems.WEBHOOK_DISABLED),
 )
@@ -127,12 +123,10 @@ async def replay_dead_letters(
     except EndpointDisabled:
         raise ApiProblem(problems.WEBHOOK_DISABLED, "its tenant has to enable it first") from None
     await _record(service, caller, tenant, "webhook.replayed", f"webhook:{webhook_id}")
-    return Response(encode(Replayed(count)), media_type=JSON)
+    return json_response(Replayed(count))
 
 
-@router.get(
-    "/backups", dependencies=[ADMINISTERS], response_class=Response, summary="The backups", responses=answers(BackupList)
-)
+@router.get("/backups", dependencies=[ADMINISTERS], summary="The backups", responses=answers(BackupList))
 async def show_backups(service: Service) -> Response:
     """The backups in the directory of `SITELORE_BACKUPS`, newest first."""
     folder = service.settings.backups
@@ -140,7 +134,7 @@ async def show_backups(service: Service) -> Response:
         backups = [] if folder is None else await asyncio.to_thread(list_backups, folder)
     except (OSError, CorruptData) as problem:
         raise ApiProblem(problems.UNAVAILABLE, f"the directory of backups cannot be read: {problem}") from None
-    return Response(encode(BackupList(folder is not None, [backup_view(each) for each in backups])), media_type=JSON)
+    return json_response(BackupList(folder is not None, [backup_view(each) for each in backups]))
 
 
 async def _record(service: RunService, caller: Operator, tenant: Tenant, action: str, subject: str) -> None:

@@ -16,13 +16,12 @@ from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.platform.channels import ChannelRequest
 from sitelore.serve.platform.media_schemas import MediaDetail, MediaList, media_detail, media_list, media_on_page
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.platform.channels import Limit, Manageable, Offset, Readable
-from sitelore.serve.routes.quick import JSON
-from sitelore.serve.run_service import encode
+from sitelore.serve.responses import json_response
+from sitelore.serve.routes.dependencies import Offset
+from sitelore.serve.routes.platform.channels import Limit, Manageable, Readable
 
 router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl/media", tags=["media"])
 
-_READ = (problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND)
 _MAX_ID = 2**63 - 1
 _MAX_USES = 1_000
 _OCTETS, _WEBP = "application/octet-stream", "image/webp"
@@ -37,7 +36,7 @@ _SAFE = {
 MediaId = Annotated[str, Path(description="The id of an image, video or document.")]
 
 
-@router.get("", response_class=Response, summary="The media", responses=answers(MediaList, *_READ))
+@router.get("", summary="The media", responses=answers(MediaList, problems.CHANNEL_NOT_FOUND))
 async def list_media(
     target: Readable,
     kind: Annotated[MediaType | None, Query(alias="mediaType", description="Only media of this type.")] = None,
@@ -48,34 +47,33 @@ async def list_media(
     listing = MediaListing(target.channel.site, kind, limit=limit, offset=offset)
     media, total = await target.media.library.list_media(listing)
     views = [media_on_page(target.channel.id, each, target.media.files.prefix) for each in media]
-    return Response(encode(media_list(views, total, limit, offset)), media_type=JSON)
+    return json_response(media_list(views, total, limit, offset))
 
 
 @router.get(
     "/{web_media_id}",
-    response_class=Response,
     summary="A file",
-    responses=answers(MediaDetail, *_READ, problems.MEDIA_NOT_FOUND),
+    responses=answers(MediaDetail, problems.CHANNEL_NOT_FOUND, problems.MEDIA_NOT_FOUND),
 )
 async def show_media(web_media_id: MediaId, target: Readable) -> Response:
     """An image, video or document, and the pages of the channel that show it."""
     media = await _media(web_media_id, target)
     uses = await target.media.library.uses_of(media.id, target.channel.site, _MAX_USES)
-    return Response(encode(media_detail(target.channel.id, media, uses, target.media.files.prefix)), media_type=JSON)
+    return json_response(media_detail(target.channel.id, media, uses, target.media.files.prefix))
 
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FILE: Responses = {
     200: {"description": "The file.", "content": dict.fromkeys((_OCTETS, *sorted(_SHOWN), "application/pdf"), _BINARY)},
-    **problem_answers(*_READ, problems.MEDIA_NOT_FOUND),
+    **problem_answers(problems.CHANNEL_NOT_FOUND, problems.MEDIA_NOT_FOUND),
 }
 _THUMBNAIL: Responses = {
     200: {"description": "The thumbnail.", "content": {_WEBP: _BINARY}},
-    **problem_answers(*_READ, problems.MEDIA_NOT_FOUND),
+    **problem_answers(problems.CHANNEL_NOT_FOUND, problems.MEDIA_NOT_FOUND),
 }
 
 
-@router.get("/{web_media_id}/file", response_class=Response, summary="The content of a file", responses=_FILE)
+@router.get("/{web_media_id}/file", summary="The content of a file", responses=_FILE)
 async def deliver_file(web_media_id: MediaId, target: Readable) -> Response:
     """The file as it is stored. Browsers may show images and videos; they save everything else."""
     media = await _media(web_media_id, target)
@@ -89,7 +87,7 @@ async def deliver_file(web_media_id: MediaId, target: Readable) -> Response:
     return Response(data, headers=headers, media_type=media.mime_type if is_shown or is_pdf else _OCTETS)
 
 
-@router.get("/{web_media_id}/thumbnail", response_class=Response, summary="A thumbnail", responses=_THUMBNAIL)
+@router.get("/{web_media_id}/thumbnail", summary="A thumbnail", responses=_THUMBNAIL)
 async def deliver_thumbnail(web_media_id: MediaId, target: Readable) -> Response:
     """An image, at most 320 pixels wide, as WebP. It is made when it is first requested."""
     data = await target.media.thumbnail(await _media(web_media_id, target))
@@ -101,10 +99,9 @@ async def deliver_thumbnail(web_media_id: MediaId, target: Readable) -> Response
 @router.delete(
     "/{web_media_id}",
     status_code=204,
-    response_class=Response,
     summary="Delete a file",
     responses={
-        **problem_answers(*_READ, problems.MEDIA_NOT_FOUND, problems.MEDIA_USED),
+        **problem_answers(problems.CHANNEL_NOT_FOUND, problems.MEDIA_NOT_FOUND, problems.MEDIA_USED),
         204: {"description": "It is deleted."},
     },
 )

@@ -17,9 +17,10 @@ from sitelore.serve.platform.account_schemas import Email, Name, Registration, t
 from sitelore.serve.platform.channel_schemas import channel_view, job_view
 from sitelore.serve.platform.channels import channel_service
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.responses import json_response
+from sitelore.serve.routes.dependencies import Service
 from sitelore.serve.run_requests import open_url
-from sitelore.serve.run_service import RunService, encode, services_of
+from sitelore.serve.run_service import RunService, services_of
 from sitelore.serve.security.auth import caller_of
 from sitelore.serve.security.middleware import SIGNUP_PATH
 
@@ -41,7 +42,6 @@ class Signup(BaseModel):
 @router.post(
     SIGNUP_PATH,
     status_code=201,
-    response_class=Response,
     summary="Sign up",
     responses=answers(Registration, problems.SIGNUP_CLOSED, problems.ADDRESS_REFUSED, status=201),
 )
@@ -55,7 +55,7 @@ async def register(body: Signup, request: Request, service: Service) -> Response
         body.company_name.strip(), body.email, website
     )
     view = await _view(signed_up, services_of(request).of(signed_up.registered.tenant.id))
-    return Response(encode(view), 201, {"Location": "/tenant/v1/me"}, JSON)
+    return json_response(view, 201, {"Location": "/tenant/v1/me"})
 
 
 async def _view(signed_up: SignedUp, runs: RunService) -> Registration:

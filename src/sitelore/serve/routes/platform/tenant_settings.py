@@ -28,8 +28,8 @@ from sitelore.serve.platform.channel_schemas import (
 )
 from sitelore.serve.platform.channels import channel_service
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_service import encode
+from sitelore.serve.responses import json_response
+from sitelore.serve.routes.dependencies import Service
 from sitelore.serve.schemas import moment
 from sitelore.serve.security.auth import require
 
@@ -42,10 +42,9 @@ Operator = Annotated[Caller, Depends(require(TokenScope.ADMIN))]
 
 @router.get(
     "/manage/v1/tenants/{tenant_id}/crawl-settings",
-    response_class=Response,
     tags=["manage"],
     summary="Crawl settings of a tenant",
-    responses=answers(CrawlSettingsView, problems.FORBIDDEN, problems.TENANT_NOT_FOUND),
+    responses=answers(CrawlSettingsView, problems.TENANT_NOT_FOUND),
 )
 async def show_crawl_settings(tenant_id: TenantName, service: Service, _: Operator) -> Response:
     """Page limit, frequency and plan of a tenant, how much of it is used, and when its next scheduled crawl starts."""
@@ -55,10 +54,9 @@ async def show_crawl_settings(tenant_id: TenantName, service: Service, _: Operat
 
 @router.patch(
     "/manage/v1/tenants/{tenant_id}/crawl-settings",
-    response_class=Response,
     tags=["manage"],
     summary="Change crawl settings of a tenant",
-    responses=answers(CrawlSettingsView, problems.FORBIDDEN, problems.TENANT_NOT_FOUND),
+    responses=answers(CrawlSettingsView, problems.TENANT_NOT_FOUND),
 )
 async def change_crawl_settings(
     tenant_id: TenantName, body: CrawlSettingsChanges, service: Service, caller: Operator
@@ -76,10 +74,9 @@ async def change_crawl_settings(
 
 @router.get(
     "/tenant/v1/crawl-settings",
-    response_class=Response,
     tags=["channels"],
     summary="The own crawl settings",
-    responses=answers(CrawlSettingsView, problems.FORBIDDEN),
+    responses=answers(CrawlSettingsView),
 )
 async def show_own_crawl_settings(service: Service, caller: Annotated[Caller, Depends(require(TokenScope.READ))]) -> Response:
     """Page limit, frequency and plan of the caller's tenant. The operator changes them."""
@@ -89,10 +86,9 @@ async def show_own_crawl_settings(service: Service, caller: Annotated[Caller, De
 
 @router.get(
     "/tenant/v1/schedule-preview",
-    response_class=Response,
     tags=["channels"],
     summary="When a schedule would start crawls",
-    responses=answers(SchedulePreview, problems.FORBIDDEN),
+    responses=answers(SchedulePreview),
 )
 async def preview_schedule(
     service: Service,
@@ -106,34 +102,32 @@ async def preview_schedule(
     tenant = await own.tenant_settings()
     zone, cron = zone or tenant.time_zone, cron or CRON_LINES.get(frequency or tenant.frequency, "")
     if not cron:
-        return Response(encode(SchedulePreview("", zone, "Only when a person starts it", [])), media_type=JSON)
+        return json_response(SchedulePreview("", zone, "Only when a person starts it", []))
     for field, check, value in (("cron", check_cron, cron), ("timeZone", check_time_zone, zone)):
         try:
             check(value)
         except UsageError as problem:
             raise ApiProblem(problems.INVALID, errors=(FieldProblem(f"query.{field}", str(problem)),)) from None
-    return Response(encode(schedule_preview(ScheduleRule(cron, zone), own.clock())), media_type=JSON)
+    return json_response(schedule_preview(ScheduleRule(cron, zone), own.clock()))
 
 
 @router.get(
     "/tenant/v1/brand",
-    response_class=Response,
     tags=["channels"],
     summary="The brand",
-    responses=answers(BrandView, problems.FORBIDDEN),
+    responses=answers(BrandView),
 )
 async def show_brand(service: Service, caller: Annotated[Caller, Depends(require(TokenScope.READ))]) -> Response:
     """Colours, fonts, logo and icon: what a person has entered, and what crawls of home pages have detected."""
     stored, brand = await channel_service(service, caller.tenant).brand()
-    return Response(encode(_brand_view(stored, brand)), media_type=JSON)
+    return json_response(_brand_view(stored, brand))
 
 
 @router.patch(
     "/tenant/v1/brand",
-    response_class=Response,
     tags=["channels"],
     summary="Change the brand",
-    responses=answers(BrandView, problems.FORBIDDEN),
+    responses=answers(BrandView),
 )
 async def change_brand(
     body: BrandChanges, service: Service, caller: Annotated[Caller, Depends(require(TokenScope.MANAGE_TENANT))]
@@ -146,7 +140,7 @@ async def change_brand(
     await own.channels.enter_brand(changes, own.clock())
     await service.record(caller, "brand.changed", "brand")
     stored, brand = await own.brand()
-    return Response(encode(_brand_view(stored, brand)), media_type=JSON)
+    return json_response(_brand_view(stored, brand))
 
 
 async def _of_tenant(tenant_id: str, service: Service) -> tuple[ChannelService, TenantCrawlSettings]:
@@ -160,7 +154,7 @@ async def _of_tenant(tenant_id: str, service: Service) -> tuple[ChannelService, 
 
 async def _crawl_settings(tenant_id: str, own: ChannelService, settings: TenantCrawlSettings) -> Response:
     view = crawl_settings_view(int(tenant_id), settings, await own.channels.usage(), await own.channels.next_scheduled())
-    return Response(encode(view), media_type=JSON)
+    return json_response(view)
 
 
 def _brand_view(stored: StoredBrand, brand: dict[str, Any]) -> BrandView:

@@ -15,10 +15,10 @@ from sitelore.serve import problems
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.account_schemas import NewTenant, TenantCreated, TenantList, TenantView, tenant_view
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.platform.accounts import Access, Limit, Offset
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_service import RunService, encode
-from sitelore.serve.schemas import page_of
+from sitelore.serve.responses import json_response, page_of
+from sitelore.serve.routes.dependencies import Limit, Offset, Service
+from sitelore.serve.routes.platform.accounts import Access
+from sitelore.serve.run_service import RunService
 from sitelore.serve.security.auth import ADMINISTERS
 
 router = APIRouter(prefix="/manage/v1/tenants", tags=["tenants"])
@@ -28,19 +28,18 @@ TenantPath = Annotated[str, Path(max_length=300, description="The id of a tenant
 Operator = Annotated[Caller, ADMINISTERS]
 
 
-@router.get("", dependencies=[ADMINISTERS], response_class=Response, summary="The tenants", responses=answers(TenantList))
+@router.get("", dependencies=[ADMINISTERS], summary="The tenants", responses=answers(TenantList))
 async def list_tenants(service: Service, limit: Limit = 100, offset: Offset = 0) -> Response:
     """All tenants by id."""
     tenants = await service.context.queue.tenants()
     shown = tenants[offset : offset + limit]
     page = page_of(len(tenants), limit, offset, len(shown))
-    return Response(encode(TenantList([tenant_view(tenant) for tenant in shown], page)), media_type=JSON)
+    return json_response(TenantList([tenant_view(tenant) for tenant in shown], page))
 
 
 @router.post(
     "",
     status_code=201,
-    response_class=Response,
     summary="Create a tenant",
     responses=answers(TenantCreated, problems.CONFLICT, status=201),
 )
@@ -49,24 +48,22 @@ async def create_tenant(body: NewTenant, caller: Operator, service: Service) -> 
     created = await _tenants(service, caller).create(body.name, body.owner_email)
     view = tenant_view(created.tenant)
     shown = TenantCreated(view.id, view.name, view.created_at, view.suspended_at, created.token.text)
-    return Response(encode(shown), 201, {"Location": f"/manage/v1/tenants/{view.id}"}, JSON)
+    return json_response(shown, 201, {"Location": f"/manage/v1/tenants/{view.id}"})
 
 
 @router.get(
     "/{tenant_id}",
     dependencies=[ADMINISTERS],
-    response_class=Response,
     summary="A tenant",
     responses=answers(TenantView, problems.TENANT_NOT_FOUND),
 )
 async def show_tenant(tenant_id: TenantPath, service: Service) -> Response:
     """A tenant, and whether it is suspended."""
-    return Response(encode(tenant_view(await tenant_of(tenant_id, service))), media_type=JSON)
+    return json_response(tenant_view(await tenant_of(tenant_id, service)))
 
 
 @router.post(
     "/{tenant_id}/suspend",
-    response_class=Response,
     summary="Suspend a tenant",
     responses=answers(TenantView, problems.TENANT_NOT_FOUND, problems.CONFLICT),
 )
@@ -78,7 +75,6 @@ async def suspend_tenant(tenant_id: TenantPath, caller: Operator, service: Servi
 
 @router.post(
     "/{tenant_id}/resume",
-    response_class=Response,
     summary="End the suspension of a tenant",
     responses=answers(TenantView, problems.TENANT_NOT_FOUND),
 )
@@ -91,7 +87,6 @@ async def resume_tenant(tenant_id: TenantPath, caller: Operator, service: Servic
 @router.delete(
     "/{tenant_id}",
     status_code=204,
-    response_class=Response,
     summary="Delete a tenant",
     responses=empty_answer("The tenant is deleted with everything of it.", problems.TENANT_NOT_FOUND, problems.CONFLICT),
 )
@@ -109,7 +104,7 @@ async def _suspended(tenant: Tenant, service: RunService, caller: Caller, access
     if changed is None:
         raise ApiProblem(problems.TENANT_NOT_FOUND)
     access.authenticator.forget()
-    return Response(encode(tenant_view(changed)), media_type=JSON)
+    return json_response(tenant_view(changed))
 
 
 async def tenant_of(tenant_id: str, service: RunService) -> Tenant:

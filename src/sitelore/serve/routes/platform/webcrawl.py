@@ -41,18 +41,16 @@ from sitelore.serve.platform.channel_schemas import (
 )
 from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_of, channel_request, no_channel
 from sitelore.serve.platform.media_schemas import media_on_page
-from sitelore.serve.platform.positions import position
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.routes.pages import PageUrl, parsed_url
-from sitelore.serve.routes.platform.channels import Limit, Manageable, Offset, Readable
-from sitelore.serve.routes.quick import JSON, REPLAYED, Key
+from sitelore.serve.responses import REPLAYED, json_response, position
+from sitelore.serve.routes.dependencies import Key, Offset, PageUrl, parsed_url
+from sitelore.serve.routes.platform.channels import Limit, Manageable, Readable
 from sitelore.serve.run_requests import PRINTABLE
-from sitelore.serve.run_service import encode, run_service_of
+from sitelore.serve.run_service import run_service_of
 from sitelore.serve.schemas import ExplanationView, explanation_view
 
 router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl", tags=["webcrawl"])
 
-_READ = (problems.FORBIDDEN, problems.CHANNEL_NOT_FOUND)
 _MAX_ID = 2**63 - 1
 _MAX_MEDIA = 200
 _JPEG, _PNG, _PNG_START = "image/jpeg", "image/png", b"\x89PNG"
@@ -61,29 +59,28 @@ Startable = Annotated[ChannelRequest, Depends(channel_of(TokenScope.CRAWL))]
 PageId = Annotated[str, Path(description="The id of a page.")]
 
 
-@router.get("/status", response_class=Response, summary="The last crawl", responses=answers(CrawlStatusView, *_READ))
+@router.get("/status", summary="The last crawl", responses=answers(CrawlStatusView, problems.CHANNEL_NOT_FOUND))
 async def show_status(target: Readable) -> Response:
     """The active crawl with its progress, or the last one."""
     channels = target.service.channels
     [*last], _ = await channels.jobs(target.channel.id, 1)
     schedule = await target.service.expected_schedule(target.channel)
-    return Response(encode(status_view(target.channel, next(iter(last), None), schedule)), media_type=JSON)
+    return json_response(status_view(target.channel, next(iter(last), None), schedule))
 
 
-@router.get("/jobs", response_class=Response, summary="The crawls", responses=answers(CrawlJobList, *_READ))
+@router.get("/jobs", summary="The crawls", responses=answers(CrawlJobList, problems.CHANNEL_NOT_FOUND))
 async def list_jobs(target: Readable, limit: Limit = 50, offset: Offset = 0) -> Response:
     """The crawls of a channel, newest first."""
     jobs, total = await target.service.channels.jobs(target.channel.id, limit, offset)
     views = [job_view(job) for job in jobs]
-    return Response(encode(CrawlJobList(views, position(total, limit, offset, len(views)))), media_type=JSON)
+    return json_response(CrawlJobList(views, position(total, limit, offset, len(views))))
 
 
 @router.post(
     "/start",
     status_code=201,
-    response_class=Response,
     summary="Start a crawl",
-    responses=answers(CrawlJobView, *_READ, problems.CRAWL_ACTIVE, problems.KEY_REUSED, status=201),
+    responses=answers(CrawlJobView, problems.CHANNEL_NOT_FOUND, problems.CRAWL_ACTIVE, problems.KEY_REUSED, status=201),
 )
 async def start_crawl(target: Startable, key: Key = None) -> Response:
     """Crawl the website now. A channel has one active crawl at a time."""
@@ -125,9 +122,10 @@ async def changed_channel(
 @router.post(
     "/changed",
     status_code=201,
-    response_class=Response,
     summary="Report changes",
-    responses=answers(CrawlJobView, *_READ, problems.BAD_SIGNATURE, problems.CRAWL_ACTIVE, problems.KEY_REUSED, status=201),
+    responses=answers(
+        CrawlJobView, problems.CHANNEL_NOT_FOUND, problems.BAD_SIGNATURE, problems.CRAWL_ACTIVE, problems.KEY_REUSED, status=201
+    ),
 )
 async def report_changes(
     body: ChannelChangedUrls, request: Request, target: Annotated[ChannelRequest, Depends(changed_channel)], key: Key = None
@@ -147,7 +145,7 @@ async def report_changes(
     return await _started(target, started, once)
 
 
-@router.get("/pages", response_class=Response, summary="The pages", responses=answers(WebPageList, *_READ))
+@router.get("/pages", summary="The pages", responses=answers(WebPageList, problems.CHANNEL_NOT_FOUND))
 async def list_pages(
     target: Readable,
     depth: Annotated[int | None, Query(ge=0, le=1000, description="Only pages of this depth.")] = None,
@@ -167,14 +165,13 @@ async def list_pages(
     documents = await asyncio.gather(*(_document(page, target.blobs) for page in pages))
     views = [page_view(target.channel, page, document) for page, document in zip(pages, documents, strict=True)]
     answer = WebPageList(views, page_facets_view(facets), position(total, limit, offset, len(views)))
-    return Response(encode(answer), media_type=JSON)
+    return json_response(answer)
 
 
 @router.get(
     "/explain",
-    response_class=Response,
     summary="Whether a URL would be crawled",
-    responses=answers(ExplanationView, *_READ),
+    responses=answers(ExplanationView, problems.CHANNEL_NOT_FOUND),
 )
 async def explain_url(url: PageUrl, target: Readable) -> Response:
     """Every check that a crawl with the current settings applies to a URL, with what the last crawl knows of it."""
@@ -183,14 +180,13 @@ async def explain_url(url: PageUrl, target: Readable) -> Response:
     [*last], _ = await service.channels.jobs(channel.id, 1)
     unstarted = Run(RunId(""), channel.tenant, channel.site, channel.site_name, RunState.QUEUED, crawl.settings, 0.0)
     run = replace(last[0].run, settings=crawl.settings) if last else unstarted
-    return Response(encode(explanation_view(await explain(parsed_url(url), run, target.ledger))), media_type=JSON)
+    return json_response(explanation_view(await explain(parsed_url(url), run, target.ledger)))
 
 
 @router.get(
     "/pages/{web_page_id}",
-    response_class=Response,
     summary="A page",
-    responses=answers(WebPageDetail, *_READ, problems.PAGE_NOT_FOUND),
+    responses=answers(WebPageDetail, problems.CHANNEL_NOT_FOUND, problems.PAGE_NOT_FOUND),
 )
 async def show_page(web_page_id: PageId, target: Readable) -> Response:
     """A page with its text, Markdown, screenshot and media."""
@@ -198,9 +194,7 @@ async def show_page(web_page_id: PageId, target: Readable) -> Response:
     path = f"/tenant/v1/channels/{target.channel.id}/webcrawl/pages/{page.id}/screenshot" if page.screenshot else None
     shown, _ = await target.media.library.list_media(MediaListing(page=page.id, limit=_MAX_MEDIA))
     media = [media_on_page(target.channel.id, each, target.media.files.prefix) for each in shown]
-    return Response(
-        encode(page_detail(target.channel, page, await _document(page, target.blobs), path, media)), media_type=JSON
-    )
+    return json_response(page_detail(target.channel, page, await _document(page, target.blobs), path, media))
 
 
 _IMAGE: Responses = {
@@ -208,11 +202,11 @@ _IMAGE: Responses = {
         "description": "The screenshot.",
         "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in (_JPEG, _PNG)},
     },
-    **problem_answers(*_READ, problems.PAGE_NOT_FOUND),
+    **problem_answers(problems.CHANNEL_NOT_FOUND, problems.PAGE_NOT_FOUND),
 }
 
 
-@router.get("/pages/{web_page_id}/screenshot", response_class=Response, summary="The screenshot of a page", responses=_IMAGE)
+@router.get("/pages/{web_page_id}/screenshot", summary="The screenshot of a page", responses=_IMAGE)
 async def show_screenshot(web_page_id: PageId, target: Readable) -> Response:
     """The page as the browser showed it at the last crawl. Only pages that a browser has rendered have one."""
     page = await _page(web_page_id, target)
@@ -228,9 +222,8 @@ async def show_screenshot(web_page_id: PageId, target: Readable) -> Response:
 @router.delete(
     "/pages/{web_page_id}",
     status_code=204,
-    response_class=Response,
     summary="Delete a page",
-    responses=empty_answer("The page is deleted.", *_READ, problems.PAGE_NOT_FOUND),
+    responses=empty_answer("The page is deleted.", problems.CHANNEL_NOT_FOUND, problems.PAGE_NOT_FOUND),
 )
 async def delete_page(web_page_id: PageId, target: Manageable) -> Response:
     """Delete a page with its versions and its part of the search index. It stays deleted until a later crawl finds it again."""
@@ -241,14 +234,12 @@ async def delete_page(web_page_id: PageId, target: Manageable) -> Response:
     return Response(status_code=204)
 
 
-@router.get(
-    "/statistics", response_class=Response, summary="Figures of a channel", responses=answers(ChannelStatisticsView, *_READ)
-)
+@router.get("/statistics", summary="Figures of a channel", responses=answers(ChannelStatisticsView, problems.CHANNEL_NOT_FOUND))
 async def show_statistics(target: Readable) -> Response:
     """Pages by state, media by type, stored bytes and what compression has saved."""
     figures = await target.service.channels.statistics(target.channel)
     schedule = await target.service.expected_schedule(target.channel)
-    return Response(encode(statistics_view(target.channel, figures, schedule)), media_type=JSON)
+    return json_response(statistics_view(target.channel, figures, schedule))
 
 
 def _key(name: str, body: bytes) -> IdempotencyKey:
@@ -268,7 +259,7 @@ async def _started(target: ChannelRequest, started: StartedCrawl | None, once: I
     if job is None:  # deleted meanwhile
         raise no_channel()
     headers = {"Location": f"/tenant/v1/channels/{target.channel.id}/webcrawl/status"}
-    return Response(encode(job_view(job)), 201, headers | ({} if started.is_new else {REPLAYED: "true"}), JSON)
+    return json_response(job_view(job), 201, headers | ({} if started.is_new else {REPLAYED: "true"}))
 
 
 async def _page(page_id: str, target: ChannelRequest) -> ChannelPage:

@@ -13,12 +13,12 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from sitelore.model.errors import UsageError
-from sitelore.model.ids import TenantId
+from sitelore.model.ids import TenantId, is_id
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.webhooks import DeliveryListing, DeliveryState, EndpointChange
 from sitelore.platform.webhooks.endpoints import EndpointDisabled, NoSuchEndpoint, WebhookService
 from sitelore.serve import problems
-from sitelore.serve.openapi import Responses, answers, problem_answers
+from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.webhook_schemas import (
     DeliveryList,
     NewWebhook,
@@ -31,30 +31,22 @@ from sitelore.serve.platform.webhook_schemas import (
     WebhookView,
     WebhookWithSecret,
     delivery_view,
-    position,
     result_view,
-    seconds,
     webhook_view,
     webhook_with_secret,
 )
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.routes.quick import JSON, Service
-from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.responses import json_response, position
+from sitelore.serve.routes.dependencies import Limit, Offset, Service, time_of
+from sitelore.serve.run_service import RunService
 from sitelore.serve.security.auth import require
 
 router = APIRouter(prefix="/tenant/v1/webhooks", tags=["webhooks"])
 
-_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 _EVENT_ID = re.compile(r"[0-9]{1,18}")
 _WEBHOOK = "/{webhook_id}"
+_TIME = "time (use 2027-01-15T08:00:00Z)"
 _permitted = require(TokenScope.MANAGE_CHANNEL)
-_DELETED: Responses = {
-    204: {"description": "The webhook is deleted."},
-    **problem_answers(problems.FORBIDDEN, problems.WEBHOOK_NOT_FOUND),
-}
-
-Limit = Annotated[int, Query(ge=1, le=1_000, description="Entries in the answer at most.")]
-Offset = Annotated[int, Query(ge=0, le=10**9, description="Entries to leave out first.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +88,7 @@ def _as_problems() -> Iterator[None]:
 
 
 async def _known_id(webhook_id: Annotated[str, Path(description="The id of a webhook.")]) -> str:
-    if not _ID.fullmatch(webhook_id):  # Postgres rejects some strings, such as those with NUL
+    if not is_id(webhook_id):
         raise ApiProblem(problems.WEBHOOK_NOT_FOUND)
     return webhook_id
 
@@ -104,20 +96,19 @@ async def _known_id(webhook_id: Annotated[str, Path(description="The id of a web
 WebhookId = Annotated[str, Depends(_known_id)]
 
 
-@router.get("", response_class=Response, summary="The webhooks", responses=answers(WebhookList, problems.FORBIDDEN))
+@router.get("", summary="The webhooks", responses=answers(WebhookList))
 async def list_webhooks(own: Webhooks, limit: Limit = 100, offset: Offset = 0) -> Response:
     """The webhook endpoints of the tenant, oldest first."""
     endpoints = await own.service.endpoints(own.tenant)
     views = [webhook_view(endpoint) for endpoint in endpoints[offset : offset + limit]]
-    return Response(encode(WebhookList(views, position(len(endpoints), limit, offset, len(views)))), media_type=JSON)
+    return json_response(WebhookList(views, position(len(endpoints), limit, offset, len(views))))
 
 
 @router.post(
     "",
     status_code=201,
-    response_class=Response,
     summary="Create a webhook",
-    responses=answers(WebhookWithSecret, problems.FORBIDDEN, status=201),
+    responses=answers(WebhookWithSecret, status=201),
 )
 async def create_webhook(body: NewWebhook, own: Webhooks) -> Response:
     """Send events to a URL from now on. The answer has the secret that signs them; it is not shown again."""
@@ -125,26 +116,24 @@ async def create_webhook(body: NewWebhook, own: Webhooks) -> Response:
         endpoint, secret = await own.service.create(own.tenant, body.url, body.types, enabled=body.enabled)
     await own.record("webhook.created", endpoint.id)
     headers = {"Location": f"{router.prefix}/{endpoint.id}"}
-    return Response(encode(webhook_with_secret(endpoint, secret)), 201, headers, JSON)
+    return json_response(webhook_with_secret(endpoint, secret), 201, headers)
 
 
 @router.get(
     _WEBHOOK,
-    response_class=Response,
     summary="A webhook",
-    responses=answers(WebhookView, problems.FORBIDDEN, problems.WEBHOOK_NOT_FOUND),
+    responses=answers(WebhookView, problems.WEBHOOK_NOT_FOUND),
 )
 async def show_webhook(webhook_id: WebhookId, own: Webhooks) -> Response:
     """A webhook endpoint and its health."""
     with _as_problems():
-        return Response(encode(webhook_view(await own.service.endpoint(own.tenant, webhook_id))), media_type=JSON)
+        return json_response(webhook_view(await own.service.endpoint(own.tenant, webhook_id)))
 
 
 @router.patch(
     _WEBHOOK,
-    response_class=Response,
     summary="Change a webhook",
-    responses=answers(WebhookView, problems.FORBIDDEN, problems.WEBHOOK_NOT_FOUND),
+    responses=answers(WebhookView, problems.WEBHOOK_NOT_FOUND),
 )
 async def change_webhook(webhook_id: WebhookId, body: WebhookChanges, own: Webhooks) -> Response:
     """Change URL or types, enable or disable. What a disabled webhook has not received becomes dead letters."""
@@ -152,10 +141,15 @@ async def change_webhook(webhook_id: WebhookId, body: WebhookChanges, own: Webho
     with _as_problems():
         changed = await own.service.change(own.tenant, webhook_id, EndpointChange(body.url, types, body.enabled))
     await own.record("webhook.changed", webhook_id)
-    return Response(encode(webhook_view(changed)), media_type=JSON)
+    return json_response(webhook_view(changed))
 
 
-@router.delete(_WEBHOOK, status_code=204, response_class=Response, summary="Delete a webhook", responses=_DELETED)
+@router.delete(
+    _WEBHOOK,
+    status_code=204,
+    summary="Delete a webhook",
+    responses=empty_answer("The webhook is deleted.", problems.WEBHOOK_NOT_FOUND),
+)
 async def delete_webhook(webhook_id: WebhookId, own: Webhooks) -> Response:
     """Delete a webhook endpoint with its delivery log."""
     with _as_problems():
@@ -166,35 +160,32 @@ async def delete_webhook(webhook_id: WebhookId, own: Webhooks) -> Response:
 
 @router.post(
     f"{_WEBHOOK}/rotate",
-    response_class=Response,
     summary="Rotate the secret",
-    responses=answers(WebhookWithSecret, problems.FORBIDDEN, problems.WEBHOOK_NOT_FOUND),
+    responses=answers(WebhookWithSecret, problems.WEBHOOK_NOT_FOUND),
 )
 async def rotate_secret(webhook_id: WebhookId, body: Rotation, own: Webhooks) -> Response:
     """A new secret. For the grace period, messages carry the signatures of both."""
     with _as_problems():
         endpoint, secret = await own.service.rotate(own.tenant, webhook_id, body.grace_seconds)
     await own.record("webhook.rotated", webhook_id)
-    return Response(encode(webhook_with_secret(endpoint, secret)), media_type=JSON)
+    return json_response(webhook_with_secret(endpoint, secret))
 
 
 @router.post(
     f"{_WEBHOOK}/test",
-    response_class=Response,
     summary="Send a test message",
-    responses=answers(TestResult, problems.FORBIDDEN, problems.WEBHOOK_NOT_FOUND),
+    responses=answers(TestResult, problems.WEBHOOK_NOT_FOUND),
 )
 async def test_webhook(webhook_id: WebhookId, own: Webhooks) -> Response:
     """Send a message of the type `webhook.test` now, and show the answer. It is not repeated."""
     with _as_problems():
-        return Response(encode(result_view(await own.service.test(own.tenant, webhook_id))), media_type=JSON)
+        return json_response(result_view(await own.service.test(own.tenant, webhook_id)))
 
 
 @router.get(
     f"{_WEBHOOK}/deliveries",
-    response_class=Response,
     summary="The delivery log",
-    responses=answers(DeliveryList, problems.FORBIDDEN, problems.WEBHOOK_NOT_FOUND),
+    responses=answers(DeliveryList, problems.WEBHOOK_NOT_FOUND),
 )
 async def list_deliveries(
     webhook_id: WebhookId,
@@ -207,14 +198,13 @@ async def list_deliveries(
     with _as_problems():
         entries, total = await own.service.deliveries(own.tenant, webhook_id, DeliveryListing(state, limit, offset))
     page = position(total, limit, offset, len(entries))
-    return Response(encode(DeliveryList([delivery_view(entry) for entry in entries], page)), media_type=JSON)
+    return json_response(DeliveryList([delivery_view(entry) for entry in entries], page))
 
 
 @router.post(
     f"{_WEBHOOK}/deliveries/{{event_id}}/replay",
-    response_class=Response,
     summary="Replay a delivery",
-    responses=answers(Replayed, problems.FORBIDDEN, problems.WEBHOOK_NOT_FOUND, problems.WEBHOOK_DISABLED),
+    responses=answers(Replayed, problems.WEBHOOK_NOT_FOUND, problems.WEBHOOK_DISABLED),
 )
 async def replay_delivery(
     webhook_id: WebhookId, event_id: Annotated[str, Path(description="The id of an event.")], own: Webhooks
@@ -224,19 +214,18 @@ async def replay_delivery(
         if not _EVENT_ID.fullmatch(event_id) or not await own.service.replay(own.tenant, webhook_id, int(event_id)):
             raise NoSuchEndpoint
     await own.record("webhook.replayed", webhook_id)
-    return Response(encode(Replayed(1)), media_type=JSON)
+    return json_response(Replayed(1))
 
 
 @router.post(
     f"{_WEBHOOK}/replay",
-    response_class=Response,
     summary="Replay dead letters",
-    responses=answers(Replayed, problems.FORBIDDEN, problems.WEBHOOK_NOT_FOUND, problems.WEBHOOK_DISABLED),
+    responses=answers(Replayed, problems.WEBHOOK_NOT_FOUND, problems.WEBHOOK_DISABLED),
 )
 async def replay_dead_letters(webhook_id: WebhookId, body: ReplayPeriod, own: Webhooks) -> Response:
     """Deliver the dead letters of a period again; without times, all of them."""
-    since, until = seconds(body.since, 0.0, "body.since"), seconds(body.until, math.inf, "body.until")
+    since, until = time_of(body.since, "body.since", _TIME), time_of(body.until, "body.until", _TIME)
     with _as_problems():
-        count = await own.service.replay_dead(own.tenant, webhook_id, since, until)
+        count = await own.service.replay_dead(own.tenant, webhook_id, since or 0.0, math.inf if until is None else until)
     await own.record("webhook.replayed", webhook_id)
-    return Response(encode(Replayed(count)), media_type=JSON)
+    return json_response(Replayed(count))
