@@ -11,13 +11,14 @@ import contextlib
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sitelore.app.settings import OperatorSettings, operator_settings
+from sitelore.background import in_background, keep_running, wait
 from sitelore.crawl.context import (
     MediaContext,
     NavigationPolicy,
@@ -79,7 +80,6 @@ _LOG = logging.getLogger(__name__)
 
 _END_OF_TIME = 1e12
 _RETRY_DELAY_S = 1.0
-_MAX_RETRY_DELAY_S = 60.0
 _EMBEDDED_MAINTENANCE_S = 0.25
 _INSECURE = (
     "WARNING: certificates are not verified (insecure). Anyone between here and a site can read and change what is fetched, "
@@ -252,7 +252,7 @@ class App:
                     if not self.is_shared:
                         raise
                     _LOG.warning("storage unavailable, retrying: %s", problem)
-                    await _pause(stop)
+                    await wait(stop, _RETRY_DELAY_S)
 
     async def run_background_work(self, stop: asyncio.Event) -> None:
         """Run a server's background work until stopped: index updates, and crawling (embedded) or only maintenance (scaled)."""
@@ -271,9 +271,7 @@ class App:
 
     async def _update_index(self, stop: asyncio.Event) -> None:
         """Keep the index current. For servers only: an index takes memory in every process that loads it."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_INDEX_DELAY_S):
-                await stop.wait()
+        await wait(stop, _INDEX_DELAY_S)
         if not stop.is_set():
             await self.search.keep_current(stop)
 
@@ -350,7 +348,7 @@ class App:
                 with contextlib.suppress(OutOfTime, SessionEnded):  # of that run, not of ours
                     await self._work_on(self.worker_context, other, Progress(), stop)
                 return
-        await _pause(stop)
+        await wait(stop, _RETRY_DELAY_S)
 
     async def _begin_and_work(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         """Begin a run that is due and work on it. A storage failure delays the run instead of failing it."""
@@ -362,7 +360,7 @@ class App:
             if not self.is_shared:
                 raise
             _LOG.warning("storage unavailable, the run is retried: %s", problem, extra={"run": run.id})
-            await _pause(stop)
+            await wait(stop, _RETRY_DELAY_S)
             return run
 
     async def _work_on(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
@@ -607,9 +605,7 @@ class LazySearch:
         """Update every tenant again and again."""
         while not stop.is_set():
             await self._update(update)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_INDEX_INTERVAL_S):
-                    await stop.wait()
+            await wait(stop, _INDEX_INTERVAL_S)
 
     async def _update(self, update: Callable[[SearchService], Awaitable[None]]) -> None:
         """Update every tenant. Errors are logged: the index is derived data, so an error in it must not end a crawl."""
@@ -666,32 +662,3 @@ class _LazyRenderer:
         """Drop the run's cookies and pages."""
         if self._renderer is not None:
             await self._renderer.close()
-
-
-async def keep_running(name: str, work: Callable[[], Coroutine[None, None, None]], backoff_s: float = _RETRY_DELAY_S) -> None:
-    """Run background work until it returns. After an error it is logged and started again, each time after a longer pause."""
-    while True:
-        try:
-            return await work()
-        except Exception:  # noqa: BLE001 whatever failed, the process still needs this work
-            _LOG.exception("background work failed, it is started again", extra={"work": name, "after_s": backoff_s})
-        await asyncio.sleep(backoff_s)
-        backoff_s = min(2 * backoff_s, _MAX_RETRY_DELAY_S)
-
-
-@asynccontextmanager
-async def in_background(name: str, work: Callable[[], Coroutine[None, None, None]]) -> AsyncIterator[None]:
-    """Keep background work running while the body runs; cancel it at the end."""
-    task = asyncio.create_task(keep_running(name, work), name=name)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-
-
-async def _pause(stop: asyncio.Event) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_RETRY_DELAY_S):
-            await stop.wait()

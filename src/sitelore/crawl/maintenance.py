@@ -8,7 +8,6 @@ time limit, and completes runs that several processes work on.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import re
 import time
@@ -20,6 +19,7 @@ from functools import partial
 import msgspec
 
 from sitelore import metrics
+from sitelore.background import repeat
 from sitelore.crawl.context import VisitContext, WorkerContext
 from sitelore.frontier.admission import SIMILAR, plan_wave
 from sitelore.model.errors import OutOfTime, SessionEnded, StorageError
@@ -145,15 +145,8 @@ class Maintenance:
         self._quiet_cycles: Counter[RunId] = Counter()
 
     async def forever(self, stop: asyncio.Event) -> None:
-        """Run cycles until stopped. Storage errors are logged and retried in the next cycle."""
-        while not stop.is_set():
-            try:
-                await self.cycle()
-            except StorageError as problem:
-                _LOG.warning("storage unavailable, maintenance retries: %s", problem)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._worker_context.config.upkeep_s):
-                    await stop.wait()
+        """Run cycles until stopped."""
+        await repeat("maintenance", self.cycle, stop, self._worker_context.config.upkeep_s)
 
     async def cycle(self) -> int:
         """Reconcile every run once. Returns how many there are, 0 when another process holds the leader lock."""

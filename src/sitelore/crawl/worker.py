@@ -20,6 +20,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from sitelore import metrics
+from sitelore.background import wait
 from sitelore.crawl.context import Progress, VisitContext, WorkerContext
 from sitelore.crawl.maintenance import RunStatus, announce_wave, reconcile_run, time_limit_error
 from sitelore.crawl.prefetch import Prefetcher
@@ -189,9 +190,7 @@ class Worker:
     async def _wait_for_wake(self) -> None:
         is_held_back = bool(self._buffer) and len(self._visits) < self._concurrency
         self._wake.clear()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_GATE_POLL_INTERVAL_S if is_held_back else _POLL_INTERVAL_S):
-                await self._wake.wait()
+        await wait(self._wake, _GATE_POLL_INTERVAL_S if is_held_back else _POLL_INTERVAL_S)
 
     def _on_settled(self, settlement: Settlement, is_accepted: bool) -> None:
         """Account for a settlement that is durable, or was rejected by its fencing token: then nothing of it was written."""
@@ -336,6 +335,4 @@ class Worker:
         while self._settler.pending and not writer.done():
             self._settler.flush()
             self._wake.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_POLL_INTERVAL_S):
-                    await self._wake.wait()
+            await wait(self._wake, _POLL_INTERVAL_S)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sitelore.background import wait
 from sitelore.export.files import atomic_file, disk_errors_for
 from sitelore.export.formats import FORMATS, MARKDOWN, ExportedFiles, ExportSource
 from sitelore.export.markdown import EarlyTree
@@ -97,9 +98,7 @@ class IncrementalExport:
             await self._wake.wait()
             self._wake.clear()
             await self._write_pending(self._closing.is_set)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_INTERVAL_S):
-                    await self._closing.wait()
+            await wait(self._closing, _INTERVAL_S)
 
     async def _write_pending(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         try:

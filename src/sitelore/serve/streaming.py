@@ -6,7 +6,6 @@ or another, gets the next summary that differs. So no event has to be buffered, 
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -14,6 +13,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TypeVar
 
+from sitelore.background import wait
 from sitelore.export.boilerplate import NO_REPEATS
 from sitelore.export.pages import jsonl_lines
 from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
@@ -149,17 +149,9 @@ async def run_events(service: RunService, name: str, last_id: str) -> AsyncItera
                 sent_at = time.monotonic()
             if is_over(summary):
                 return
-            await _pause(service)
+            await wait(service.state.closing, min(service.settings.poll_s, service.settings.heartbeat_s))
     finally:
         service.state.followers -= 1
-
-
-async def _pause(service: RunService) -> None:
-    try:
-        async with asyncio.timeout(min(service.settings.poll_s, service.settings.heartbeat_s)):
-            await service.state.closing.wait()
-    except TimeoutError:
-        pass
 
 
 def _event(event_id: str, kind: str, data: bytes) -> bytes:

@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
+from sitelore.background import wait
 from sitelore.model.frontier import RunEvent
 from sitelore.model.ids import RunId
 
@@ -27,9 +28,7 @@ class LocalSubscription:
 
     async def wait(self, timeout_s: float) -> bool:
         """Wait for a notification, at most this long; returns whether there was one."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                await self._notified.wait()
+        await wait(self._notified, timeout_s)
         is_notified = self._notified.is_set()
         self._notified.clear()
         return is_notified

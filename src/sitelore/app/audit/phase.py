@@ -21,6 +21,7 @@ from sitelore.audit.catalogue import audit_config
 from sitelore.audit.findings import RuleCard, merge_findings, rule_cards, score, urls_left, urls_read
 from sitelore.audit.insights.figures import figures_of
 from sitelore.audit.site import Site
+from sitelore.background import repeat
 from sitelore.model.audit.findings import OPEN_STATUSES, AuditPhase, AuditRecord, AuditScore, Finding, FindingRecord
 from sitelore.model.errors import StorageError
 from sitelore.model.frontier import Run
@@ -182,14 +183,4 @@ async def audit_due_runs(app: App) -> int:
 
 async def keep_auditing(app: App, stop: asyncio.Event, delay_s: float = _DELAY_S, interval_s: float = _INTERVAL_S) -> None:
     """Audit completed runs whose settings ask for it until stopped."""
-    wait_s = delay_s
-    while not stop.is_set():
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(wait_s):
-                await stop.wait()
-                return
-        wait_s = interval_s
-        try:
-            await audit_due_runs(app)
-        except StorageError as problem:
-            _LOG.warning("storage unavailable, audits retry: %s", problem)
+    await repeat("audits", lambda: audit_due_runs(app), stop, interval_s, delay_s)

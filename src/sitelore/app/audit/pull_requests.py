@@ -8,7 +8,6 @@ branch is updated. Nothing is ever merged, and the base branch is never written.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import json
 import logging
@@ -23,6 +22,7 @@ from sitelore.audit.catalogue import RULES
 from sitelore.audit.fixes.checkout import Checkout
 from sitelore.audit.fixes.proposals import FIXABLE, Proposal
 from sitelore.audit.fixes.source import Edit, NoFix, apply_edits, changed_lines
+from sitelore.background import repeat
 from sitelore.fetch.access import RunAccess
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher
@@ -257,17 +257,7 @@ class FixService:
 
     async def forever(self, stop: asyncio.Event) -> None:
         """Work on requests until stopped."""
-        wait_s = _DELAY_S
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait_s):
-                    await stop.wait()
-                    return
-            wait_s = _INTERVAL_S
-            try:
-                await self.run_due()
-            except StorageError as problem:
-                _LOG.warning("storage unavailable, pull requests retry: %s", problem)
+        await repeat("pull requests", self.run_due, stop, _INTERVAL_S, _DELAY_S)
 
     async def _work(self, tenant: TenantId, request: FixRequest) -> FixRequest:
         """Do what is due, and store the result."""

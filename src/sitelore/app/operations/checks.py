@@ -8,13 +8,13 @@ blob store, which are connected when they come up. A wrong setting is raised at 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Awaitable
 from typing import NamedTuple
 
 from sitelore.app.settings import OperatorSettings, installed_browser
+from sitelore.background import wait
 from sitelore.extras import install_command, missing_libraries
 from sitelore.fetch.browser.chromium import INSTALL_HINT, has_playwright
 from sitelore.model.errors import SiteloreError, StorageError
@@ -180,8 +180,6 @@ async def wait_for_services(settings: OperatorSettings, stop: asyncio.Event | No
                 raise StorageError(problems[_REQUIRED])
             _LOG.warning("starting without %s", ", ".join(sorted(problems)))
             return True
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(min(pause_s, left_s)):
-                await stop.wait()
+        await wait(stop, min(pause_s, left_s))
         pause_s = min(2 * pause_s, _BACKOFF_S[1])
     return False

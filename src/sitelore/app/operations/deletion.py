@@ -28,7 +28,6 @@ files of up to `VACUUM_BYTES` only; a command has the directory for itself and h
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import logging
 import math
@@ -40,7 +39,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sitelore.app.operations.backup import deletion_lock
 from sitelore.app.settings import operator_settings
-from sitelore.model.errors import Conflict, StorageError, UsageError
+from sitelore.background import repeat
+from sitelore.model.errors import Conflict, UsageError
 from sitelore.model.frontier import RunListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.platform.retention import default_retention
@@ -360,30 +360,19 @@ async def keep_deleting_expired(
 ) -> None:
     """Apply retention periods and remove deleted blobs once an hour, in the process with the leader lock, until stopped."""
     defaults = default_retention(operator_settings().retention_s)
-    await _pause(stop, delay_s)
-    while not stop.is_set():
-        try:
-            async with app.queue.leader_lock("retention") as is_leader:
-                if is_leader:
-                    await _delete_once(app, defaults)
-        except StorageError as problem:
-            _LOG.warning("storage unavailable, retention retries: %s", problem)
-        await _pause(stop, interval_s)
+    await repeat("retention", lambda: _delete_once(app, defaults), stop, interval_s, delay_s)
 
 
 async def _delete_once(app: App, defaults: RetentionPolicy) -> None:
-    async with deletion_lock(app) as is_free:
-        if not is_free:
-            _LOG.info("a backup is running, retention waits")
+    async with app.queue.leader_lock("retention") as is_leader:
+        if not is_leader:
             return
-        expired = await delete_expired(app, defaults)
-        if any(astuple(expired)):
-            _LOG.info("expired data deleted", extra=asdict(expired))
-        if app.is_shared:
-            await purge_all(app)
-
-
-async def _pause(stop: asyncio.Event, seconds: float) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await stop.wait()
+        async with deletion_lock(app) as is_free:
+            if not is_free:
+                _LOG.info("a backup is running, retention waits")
+                return
+            expired = await delete_expired(app, defaults)
+            if any(astuple(expired)):
+                _LOG.info("expired data deleted", extra=asdict(expired))
+            if app.is_shared:
+                await purge_all(app)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from sitelore.background import wait
 from sitelore.crawl.context import VisitContext
 from sitelore.crawl.visits.page_fetch import PageFetch
 from sitelore.extract.redaction.redactor import Redactor, add_counts
@@ -332,11 +333,7 @@ class Settler:
         while True:
             await self._wake.wait()
             if not self._flush_requested.is_set():
-                try:
-                    async with asyncio.timeout(_BATCH_WINDOW_S):
-                        await self._flush_requested.wait()
-                except TimeoutError:
-                    pass
+                await wait(self._flush_requested, _BATCH_WINDOW_S)
             batch, self._queue = self._queue[:MAX_PENDING], self._queue[MAX_PENDING:]
             if not self._queue:
                 self._wake.clear()

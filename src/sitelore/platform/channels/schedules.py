@@ -7,13 +7,13 @@ others see that. A server that is killed between two transactions leaves nothing
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from sitelore.background import repeat
 from sitelore.model.errors import CorruptData, StorageError, UsageError
 from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.ids import RunId, TenantId
@@ -51,15 +51,8 @@ class Scheduler:
     blobs: BlobStorage
 
     async def forever(self, stop: asyncio.Event, interval_s: float) -> None:
-        """Do a pass per interval until stopped. Storage errors are logged and retried in the next pass."""
-        while not stop.is_set():
-            try:
-                await self.run_due(self.service.clock())
-            except StorageError as problem:
-                _LOG.warning("storage unavailable, schedules are retried: %s", problem)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(interval_s):
-                    await stop.wait()
+        """Start what is due until stopped."""
+        await repeat("schedules", lambda: self.run_due(self.service.clock()), stop, interval_s)
 
     async def run_due(self, now: float) -> int:
         """Follow up completed crawls, then start what is due. Returns how many crawls this server has started."""

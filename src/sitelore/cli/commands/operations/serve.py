@@ -150,10 +150,10 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
     import signal
     from functools import partial
 
-    from sitelore.app.app import in_background
     from sitelore.app.index_process import index_as_leader
     from sitelore.app.operations.checks import wait_for_services
     from sitelore.app.wiring import scaled
+    from sitelore.background import in_background
     from sitelore.serve.server import metrics_server
 
     stop = asyncio.Event()

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from sitelore.app.app import keep_running
+from sitelore.background import keep_running
 
 
 async def test_background_work_that_fails_is_logged_and_started_again(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,60 @@
+"""Background work of a process: waiting that ends early, repetition, and a restart after errors."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+
+from sitelore.model.errors import StorageError
+
+_LOG = logging.getLogger(__name__)
+
+_RETRY_DELAY_S = 1.0
+_MAX_RETRY_DELAY_S = 60.0
+
+
+async def wait(event: asyncio.Event, timeout_s: float) -> None:
+    """Wait until the event is set, at most this long."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+
+
+async def repeat(
+    name: str, work: Callable[[], Awaitable[object]], stop: asyncio.Event, interval_s: float, delay_s: float = 0.0
+) -> None:
+    """Do work in intervals until stopped. When storage is unavailable, that is logged, and the next pass tries again."""
+    if delay_s:
+        await wait(stop, delay_s)
+    while not stop.is_set():
+        try:
+            await work()
+        except StorageError as problem:
+            _LOG.warning("storage unavailable, retrying %s: %s", name, problem)
+        await wait(stop, interval_s)
+
+
+async def keep_running(name: str, work: Callable[[], Coroutine[None, None, None]], backoff_s: float = _RETRY_DELAY_S) -> None:
+    """Run background work until it returns. After an error it is logged and started again, each time after a longer pause."""
+    while True:
+        try:
+            return await work()
+        except Exception:  # noqa: BLE001 whatever failed, the process still needs this work
+            _LOG.exception("background work failed, it is started again", extra={"work": name, "after_s": backoff_s})
+        await asyncio.sleep(backoff_s)
+        backoff_s = min(2 * backoff_s, _MAX_RETRY_DELAY_S)
+
+
+@asynccontextmanager
+async def in_background(name: str, work: Callable[[], Coroutine[None, None, None]]) -> AsyncIterator[None]:
+    """Keep background work running while the body runs; cancel it at the end."""
+    task = asyncio.create_task(keep_running(name, work), name=name)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
