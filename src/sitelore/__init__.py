@@ -23,7 +23,7 @@ Packages, in the order a URL passes through them:
     serve/       REST API, events, metrics, MCP
     cli/         the command line
 
-Start reading at `crawl/visits/visit.py`, which describes one visit from claim to settlement.
+Start reading at `crawl/visit.py`, which describes one visit from claim to settlement.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Import:
 
 
 def package_of(file: str) -> str:
-    """`crawl/visits/visit.py` → `crawl`, `ports.py` → `ports`."""
+    """`crawl/visit.py` → `crawl`, `ports.py` → `ports`."""
     return file.partition("/")[0].removesuffix(".py")
 
 

@@ -50,7 +50,7 @@ def test_directories_hold_few_modules() -> None:
 
 def test_one_visit_can_be_read_at_a_glance() -> None:
     lengths = dict(functions())
-    assert lengths["crawl/visits/visit.py:visit"] < VISIT_LINES
+    assert lengths["crawl/visit.py:visit"] < VISIT_LINES
 
 
 def test_a_package_init_holds_only_its_docstring() -> None:

@@ -504,7 +504,7 @@ def test_functions_stay_functions_when_the_packages_of_their_names_are_imported(
     code = """
 import sys, sitelore
 assert "typing" not in sys.modules and "sitelore.api" not in sys.modules
-import sitelore.crawl.visits.visit
+import sitelore.crawl.visit
 import sitelore.extract.page
 from sitelore.crawl.worker import Worker
 from sitelore import crawl, extract

@@ -25,7 +25,7 @@ from tests.support.workers import scaled_app
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
-from sitelore.crawl.search_service import SearchService
+from sitelore.crawl.search.service import SearchService
 from sitelore.index.search import Searcher
 from sitelore.model.search import Presence, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import FetchLimits

@@ -14,7 +14,7 @@ _EXTRACTION = ("tests/unit/crawl/test_extraction_pool.py",)
 MUTANTS = (
     Mutant(
         "row-before-blobs",
-        "crawl/visits/settle.py",
+        "crawl/settle.py",
         "        if blobs:\n            await self._blobs.put(list(blobs.values()))\n"
         "        accepted = await self._ledger.settle(batch)\n",
         "        accepted = await self._ledger.settle(batch)\n"
@@ -24,7 +24,7 @@ MUTANTS = (
     ),
     Mutant(
         "batch-under-way-not-pending",
-        "crawl/visits/settle.py",
+        "crawl/settle.py",
         "        self._writing = len(batch)\n",
         "",
         "Settlements that are being written do not count as pending, so a drain does not wait for them.",
@@ -32,7 +32,7 @@ MUTANTS = (
     ),
     Mutant(
         "rejected-settlement-counts",
-        "crawl/visits/settle.py",
+        "crawl/settle.py",
         "self._on_settled(settlement, is_accepted)",
         "self._on_settled(settlement, True)",
         "A settlement that its fencing token rejected is accounted for like a written one.",
@@ -40,7 +40,7 @@ MUTANTS = (
     ),
     Mutant(
         "redirect-target-unredacted",
-        "crawl/visits/settle.py",
+        "crawl/settle.py",
         "alias_of=redactor.redact_url(effects.alias_of) if effects.alias_of else None,",
         "alias_of=effects.alias_of,",
         "A secret in the target of a redirect is stored.",
@@ -194,7 +194,7 @@ MUTANTS = (
     ),
     Mutant(
         "refused-redirect-joins-its-host",
-        "crawl/visits/settle.py",
+        "crawl/settle.py",
         "joins = context.offer_builder.is_seed_redirect(lease) and offer.refusal is None",
         "joins = context.offer_builder.is_seed_redirect(lease)",
         "A seed that redirects to a refused address takes that address into scope.",
@@ -202,7 +202,7 @@ MUTANTS = (
     ),
     Mutant(
         "cancelled-visit-cancels-the-probe",
-        "crawl/visits/soft_404.py",
+        "crawl/soft_404.py",
         "return await asyncio.shield(task)",
         "return await task",
         "A cancelled visit cancels the soft-404 probe that other visits wait for.",

@@ -30,10 +30,10 @@ from sitelore.crawl.context import (
     rules_of,
 )
 from sitelore.crawl.maintenance import Maintenance, announce_state, interrupt_run, interruption_of, session_error
+from sitelore.crawl.page_fetch import render_as_fetch
 from sitelore.crawl.runs import RunScheduler, start_run
-from sitelore.crawl.visits.page_fetch import render_as_fetch
-from sitelore.crawl.visits.settle import redacting_saver
-from sitelore.crawl.visits.soft_404 import Soft404Detector
+from sitelore.crawl.settle import redacting_saver
+from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.crawl.worker import Worker
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.extras import require_extra
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.app.operations.accounts import LazyAccounts
     from sitelore.app.site_sessions import SiteSessions
-    from sitelore.crawl.search_service import SearchService
-    from sitelore.crawl.visits.login_watch import LoginWatch
+    from sitelore.crawl.login_watch import LoginWatch
+    from sitelore.crawl.search.service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
     from sitelore.model.access.site_sessions import SiteSession
     from sitelore.model.platform.channels import Channel
@@ -465,7 +465,7 @@ def _login_watch(settings: CrawlSettings, sessions: Iterable[SiteSession]) -> Lo
     known = tuple(sessions)
     if not known and all(rules.logged_out == LoggedOut() for rules in settings.overrides):
         return None
-    from sitelore.crawl.visits.login_watch import LoginWatch  # noqa: PLC0415 few crawls are logged in
+    from sitelore.crawl.login_watch import LoginWatch  # noqa: PLC0415 few crawls are logged in
 
     return LoginWatch(known)
 
@@ -570,7 +570,7 @@ class LazySearch:
         if tenant not in self._services:
             require_extra("search", "search")
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
-            from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
+            from sitelore.crawl.search.service import SearchService  # noqa: PLC0415 see above
 
             search_index = self._open_index().for_tenant(tenant)
             ledger, blobs = self._ledger.for_tenant(tenant), self._blobs.for_tenant(tenant)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sitelore.crawl.context import read_options_of
-from sitelore.crawl.visits.settle import redacting_saver
+from sitelore.crawl.settle import redacting_saver
 from sitelore.extract.packed_document import document_json
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.access import RunAccess

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from sitelore.crawl.visits.soft_404 import Soft404Detector
+from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
@@ -31,8 +31,8 @@ from sitelore.ports import (
 )
 
 if TYPE_CHECKING:
+    from sitelore.crawl.login_watch import LoginWatch
     from sitelore.crawl.media.image_pool import ImagePool
-    from sitelore.crawl.visits.login_watch import LoginWatch
     from sitelore.platform_ports import MediaFiles, MediaLibrary
 
 

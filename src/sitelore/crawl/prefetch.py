@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 
 from sitelore.crawl.context import VisitContext, WorkerContext
-from sitelore.crawl.visits.visit import PageRead, read_page
+from sitelore.crawl.visit import PageRead, read_page
 from sitelore.frontier.admission import page_credit
 from sitelore.frontier.classify import Redirected, classify
 from sitelore.frontier.freshness import unchanged

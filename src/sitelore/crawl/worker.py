@@ -24,8 +24,8 @@ from sitelore.background import wait
 from sitelore.crawl.context import Progress, VisitContext, WorkerContext
 from sitelore.crawl.maintenance import RunStatus, announce_wave, reconcile_run, time_limit_error
 from sitelore.crawl.prefetch import Prefetcher
-from sitelore.crawl.visits.settle import Settler, redact_settlement
-from sitelore.crawl.visits.visit import visit
+from sitelore.crawl.settle import Settler, redact_settlement
+from sitelore.crawl.visit import visit
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
 from sitelore.model.frontier import EventKind, Lease, RowKind, Run, RunEvent, Settlement, Verdict

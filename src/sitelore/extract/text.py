@@ -2,7 +2,7 @@
 
 The hashes and the sketch of `text_stats` recognise equal and similar texts. Language detection is described in
 docs/decisions/0016-language-detection.md. `soft_404_score` says how much a page reads like an error page that was served with
-status 200; `crawl/visits/soft_404.py` compares its `fingerprint` with that of a path that cannot exist.
+status 200; `crawl/soft_404.py` compares its `fingerprint` with that of a path that cannot exist.
 """
 
 # ruff: noqa: RUF001 - words of many languages are in their own letters

@@ -4,7 +4,7 @@ Sketches are small fingerprints of a page's text, for finding repeated lines and
 per line. `extract` makes it for every page; `export` finds the lines that repeat over a site. A number consists of two
 checksums, which do not protect against deliberate collisions, and need not be: a site can only make two of its own lines look
 equal. A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/text.py` makes it;
-`crawl/visits/soft_404.py` compares a page with a probe by it.
+`crawl/soft_404.py` compares a page with a probe by it.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.audit.pull_requests import FixService
     from sitelore.app.settings import OperatorSettings
-    from sitelore.crawl.search_service import SearchService
+    from sitelore.crawl.search.service import SearchService
     from sitelore.platform.media import MediaService
     from sitelore.platform.webhooks.endpoints import WebhookService
 

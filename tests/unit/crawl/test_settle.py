@@ -12,9 +12,9 @@ import pytest
 from tests.ports.frontier import NOW, W2, leases, started, the_row, visited
 
 from sitelore.crawl.context import VisitContext
+from sitelore.crawl.page_fetch import PageFetch
 from sitelore.crawl.runs import refuse_secrets
-from sitelore.crawl.visits.page_fetch import PageFetch
-from sitelore.crawl.visits.settle import Settler, redact_settlement, redacting_saver, settle_redirect
+from sitelore.crawl.settle import Settler, redact_settlement, redacting_saver, settle_redirect
 from sitelore.extract.redaction.redactor import Redactor
 from sitelore.fetch.guard import AddressGuard
 from sitelore.frontier.classify import Redirected

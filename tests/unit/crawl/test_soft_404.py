@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from sitelore.crawl.visits.soft_404 import Soft404Detector
+from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.model.document import Reading
 from sitelore.model.errors import ReaderCrashed
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response

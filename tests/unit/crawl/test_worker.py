@@ -15,7 +15,7 @@ from tests.ports.frontier import W1, admit_all, link, seed, the_row, u, visited
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
 from sitelore.crawl.context import ConcurrencyLimiter, Progress, VisitContext, WorkerConfig
-from sitelore.crawl.visits.settle import MAX_PENDING
+from sitelore.crawl.settle import MAX_PENDING
 from sitelore.crawl.worker import Worker
 from sitelore.model.errors import Interrupted, StorageError
 from sitelore.model.frontier import Lease, Offer, Run, Settlement, Source

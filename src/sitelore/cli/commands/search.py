@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sitelore.app.app import App
-    from sitelore.crawl.search_service import SearchService, Watch
+    from sitelore.crawl.search.service import SearchService, Watch
     from sitelore.model.search import Hit, IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteIndexStats
 
 _TYPES = ("page", "pdf", "docx", "pptx", "xlsx", "doc", "text", "record")
@@ -157,7 +157,7 @@ async def _search(data: Path, query: SearchQuery) -> tuple[SearchAnswer, str]:
     """The results, and the name of the embedding model, if one is installed. Needs no lock: a crawl may run meanwhile."""
     async with build_app(data, writing=False) as app:
         service = app.search_service
-        from sitelore.crawl.search_service import MAX_PAGES_PER_QUERY  # after the service has checked its libraries
+        from sitelore.crawl.search.service import MAX_PAGES_PER_QUERY  # after the service has checked its libraries
 
         sites = await _sites(service, query.sites)
         # Beside a crawl only a few pages: its own process indexes the rest.

@@ -12,8 +12,8 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from sitelore.crawl.context import MediaContext, VisitContext
-from sitelore.crawl.visits.page_fetch import PageFetch
-from sitelore.crawl.visits.settle import compare_with_known, fetch_cost, page_update, settle_redirect, unreadable
+from sitelore.crawl.page_fetch import PageFetch
+from sitelore.crawl.settle import compare_with_known, fetch_cost, page_update, settle_redirect, unreadable
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.frontier.classify import Redirected, classify, refused_by_robots
 from sitelore.frontier.freshness import request_for, unchanged

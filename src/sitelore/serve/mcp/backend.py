@@ -19,7 +19,7 @@ from sitelore.ports import Ledger
 from sitelore.serve.run_requests import QuickCrawlRequest, quick_settings
 
 if TYPE_CHECKING:
-    from sitelore.crawl.search_service import SearchService
+    from sitelore.crawl.search.service import SearchService
 
 _INDEXED_S = 20.0
 

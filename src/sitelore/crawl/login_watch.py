@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sitelore.crawl.context import VisitContext
-from sitelore.crawl.visits.page_fetch import PageFetch, render_as_fetch
+from sitelore.crawl.page_fetch import PageFetch, render_as_fetch
 from sitelore.frontier.render_policy import SHELL_WEIGHT
 from sitelore.frontier.scope import Pattern
 from sitelore.model.access.site_sessions import SiteSession, page_of

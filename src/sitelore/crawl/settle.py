@@ -22,7 +22,7 @@ import msgspec
 
 from sitelore.background import wait
 from sitelore.crawl.context import VisitContext
-from sitelore.crawl.visits.page_fetch import PageFetch
+from sitelore.crawl.page_fetch import PageFetch
 from sitelore.extract.redaction.redactor import Redactor, add_counts
 from sitelore.frontier.classify import Redirected
 from sitelore.frontier.offers import HELD_A_SECRET

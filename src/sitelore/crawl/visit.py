@@ -1,11 +1,11 @@
 """One visit of one URL: check freshness → robots.txt → fetch → extract → login check → classify → soft-404 check → settlement.
 
 `visit` writes nothing. It returns a `Settlement` (a verdict and its effects), which the worker redacts and the ledger writes in
-one transaction (`crawl/visits/settle.py`). Blobs are written before that, keyed by their content, so a visit can safely be
+one transaction (`crawl/settle.py`). Blobs are written before that, keyed by their content, so a visit can safely be
 repeated after a crash.
 
 A page is fetched over HTTP first. If extraction shows that it is only a shell for scripts, it is fetched once more in the
-browser; pages already known to need the browser are fetched there directly (`crawl/visits/page_fetch.py`). `read_page` needs no
+browser; pages already known to need the browser are fetched there directly (`crawl/page_fetch.py`). `read_page` needs no
 admitted row, so it is also what runs when a page is fetched ahead (`crawl/prefetch.py`).
 """
 
@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sitelore.crawl.context import VisitContext
-from sitelore.crawl.visits.page_fetch import PageFetch, escalate_to_browser, extraction_options, fetch_page, render_error
-from sitelore.crawl.visits.settle import fetch_cost, settle_known_page, settle_page, settle_redirect, settle_sitemap, unreadable
+from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, extraction_options, fetch_page, render_error
+from sitelore.crawl.settle import fetch_cost, settle_known_page, settle_page, settle_redirect, settle_sitemap, unreadable
 from sitelore.frontier.classify import Redirected, classify, refused_by_robots
 from sitelore.frontier.freshness import unchanged
 from sitelore.intake.sniff import looks_like_sitemap

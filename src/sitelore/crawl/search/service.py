@@ -37,7 +37,7 @@ from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, Embedder, Ledger, SearchIndex
 
 if TYPE_CHECKING:
-    from sitelore.crawl.indexer import Indexer
+    from sitelore.crawl.search.indexer import Indexer
 
 _LOG = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class SearchService:
     def indexer(self) -> Indexer:
         """The indexer, built when it is first needed."""
         if self._indexer is None:
-            from sitelore.crawl.indexer import Indexer  # noqa: PLC0415 a search alone does not need it
+            from sitelore.crawl.search.indexer import Indexer  # noqa: PLC0415 a search alone does not need it
 
             self._indexer = Indexer(self.ledger, self.search_index, self.blobs, self.redaction)
         return self._indexer

@@ -1,0 +1,1 @@
+"""Searches the crawled pages, and keeps their index up to date."""
