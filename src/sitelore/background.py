@@ -1,14 +1,19 @@
-"""Background work of a process: waiting that ends early, repetition, and a restart after errors."""
+"""Concurrent work in a process: waiting that ends early, repetition, a restart after errors, and work ahead of its use."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 from sitelore.model.errors import StorageError
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,3 +63,21 @@ async def in_background(name: str, work: Callable[[], Coroutine[None, None, None
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+
+
+async def map_ahead(
+    work: Callable[[_Item], Coroutine[Any, Any, _Result]], items: AsyncIterable[_Item], ahead: int
+) -> AsyncGenerator[_Result, None]:
+    """The results of work on each item, in the order of the items; work on the next `ahead` items runs meanwhile."""
+    tasks: deque[asyncio.Task[_Result]] = deque()
+    try:
+        async for item in items:
+            tasks.append(asyncio.create_task(work(item)))
+            if len(tasks) > ahead:
+                yield await tasks.popleft()
+        while tasks:
+            yield await tasks.popleft()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

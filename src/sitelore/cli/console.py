@@ -117,6 +117,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def minute(seconds: float) -> str:
+    """A Unix time in UTC, to the minute: `2026-05-01 09:30`."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
 def data_option(data: Path) -> str:
     """The `--data` option that a suggested command needs; empty for the default directory."""
     from shlex import quote

@@ -7,14 +7,13 @@ either unchanged or complete, and running it again does the rest. URL states do 
 
 from __future__ import annotations
 
-import asyncio
 import heapq
-from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from sitelore.background import map_ahead
 from sitelore.crawl.context import Progress
 from sitelore.extract.changes import compare_documents, words_between
 from sitelore.frontier.render_policy import RenderPolicy
@@ -97,7 +96,8 @@ class Reprocessing:
     async def work(self, progress: Progress, *, write: bool) -> Reprocessed:
         """Extract every page of the run again; the results are stored unless `write` is false."""
         batch: list[tuple[ReprocessedPage, Reading]] = []
-        async for result in self._results():
+        # A few pages are extracted ahead, to keep every process busy.
+        async for result in map_ahead(self._extract, self._pages(), self._read_ahead):
             page = await self._compare(result)
             if page is not None and result.reading is not None:
                 batch.append((page, result.reading))
@@ -114,22 +114,10 @@ class Reprocessing:
         """Extract one page again, and store nothing; None when it has no snapshot."""
         return (await self._extract(row)).reading
 
-    async def _results(self) -> AsyncIterator[_PageResult]:
-        """Extracted pages in key order; a few are extracted ahead to keep every process busy."""
-        tasks: deque[asyncio.Task[_PageResult]] = deque()
-        try:
-            async for row in self._ledger.rows(self._run.id):
-                if row.document is None or not (row.state in KEPT or row.skip_reason in UNCHANGED):
-                    continue
-                tasks.append(asyncio.create_task(self._extract(row)))
-                if len(tasks) > self._read_ahead:
-                    yield await tasks.popleft()
-            while tasks:
-                yield await tasks.popleft()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    async def _pages(self) -> AsyncIterator[UrlRow]:
+        async for row in self._ledger.rows(self._run.id):
+            if row.document is not None and (row.state in KEPT or row.skip_reason in UNCHANGED):
+                yield row
 
     async def _extract(self, row: UrlRow) -> _PageResult:
         if row.snapshot is None:

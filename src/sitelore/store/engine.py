@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -466,6 +466,10 @@ class Repository:
     def __init__(self, engine: Engine, tenant: TenantId) -> None:
         self._engine = engine
         self._tenant = tenant
+
+    def for_tenant(self, tenant: TenantId) -> Self:
+        """The repository of another tenant in the same database."""
+        return self if tenant == self._tenant else type(self)(self._engine, tenant)
 
     async def _write(self, fn: TenantFunction[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._engine.write(for_tenant, fn, self._tenant, *args, **kwargs)

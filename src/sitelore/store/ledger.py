@@ -74,10 +74,6 @@ class SqlLedger(Repository):
     save_robots = write(pages.save_robots)
     robots = read(pages.find_robots)
 
-    def for_tenant(self, tenant: TenantId) -> SqlLedger:
-        """The ledger of another tenant in the same database."""
-        return self if tenant == self._tenant else SqlLedger(self._engine, tenant)
-
     async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
         """Create a QUEUED run of the tenant's site of this name, with its first offers. A new site is created."""
         created: list[RunId] = []

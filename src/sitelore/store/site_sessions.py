@@ -11,7 +11,7 @@ from sitelore.model.access.site_sessions import StoredSession
 from sitelore.model.ids import TenantId
 from sitelore.store.engine import Repository, read, write
 from sitelore.store.schema import site_sessions
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import put_row
 
 _c = site_sessions.c
 _COLUMNS = tuple(_c[field.name] for field in fields(StoredSession))
@@ -28,8 +28,7 @@ def list_sessions(conn: sa.Connection, tenant: TenantId, origins: Collection[str
 def save_session(conn: sa.Connection, tenant: TenantId, session: StoredSession) -> None:
     """Store a new session; an older one of its origin is replaced."""
     values = asdict(session)
-    insert = insert_for(conn.dialect.name)(site_sessions).values(tenant_id=tenant, **values)
-    conn.execute(insert.on_conflict_do_update(index_elements=["tenant_id", "origin"], set_=values))
+    put_row(conn, site_sessions, {"tenant_id": tenant, "origin": values.pop("origin")}, values)
 
 
 def renew_session(conn: sa.Connection, tenant: TenantId, session: StoredSession) -> bool:

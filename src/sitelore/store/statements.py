@@ -6,7 +6,7 @@ The statements are built from the tables once and compiled once for each databas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -92,6 +92,18 @@ def insert_for(dialect_name: str) -> Any:
     from sqlalchemy.dialects.sqlite import insert as sqlite_insert  # noqa: PLC0415 see above
 
     return sqlite_insert
+
+
+def put_row(conn: sa.Connection, table: sa.Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Insert a row, or replace these values of the row that has the same key."""
+    insert = insert_for(conn.dialect.name)(table).values(**key, **values)
+    conn.execute(insert.on_conflict_do_update(index_elements=list(key), set_=values))
+
+
+def read_page(conn: sa.Connection, query: sa.Select[Any], limit: int, offset: int) -> tuple[Sequence[sa.Row[Any]], int]:
+    """Some rows of a query, and how many it has."""
+    counted = query.order_by(None).with_only_columns(sa.func.count(), maintain_column_froms=True)
+    return conn.execute(query.limit(limit).offset(offset)).all(), conn.scalar(counted) or 0
 
 
 def insert_statement(dialect_name: str, table: sa.Table) -> tuple[Any, tuple[str, ...]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from sitelore.audit.graph import SiteGraph
 from sitelore.audit.page import AuditPage, PageContent, audit_page
 from sitelore.audit.shingles import shingles_of
 from sitelore.audit.site import MAX_TEXT_CHARS, MIN_SHINGLE_WORDS, PageSummary, Site, add_anchors, is_complete_run, summarise
+from sitelore.background import map_ahead
 from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.extraction_pool import ExtractionPool
 from sitelore.crawl.reprocess import Reprocessing
@@ -224,20 +224,9 @@ class _Audit:
         files = [await self._ledger.robots(origin) for origin in sorted(self._files.origins)]
         return tuple(each for each in files if each is not None)
 
-    async def _pages(self) -> AsyncGenerator[AuditPage, None]:
+    def _pages(self) -> AsyncGenerator[AuditPage, None]:
         """All URLs in key order; a few pages are read ahead to keep every extraction process busy."""
-        tasks: deque[asyncio.Task[AuditPage]] = deque()
-        try:
-            async for row, version in self._rows():
-                tasks.append(asyncio.create_task(self._page(row, version)))
-                if len(tasks) > self._pages_ahead:
-                    yield await tasks.popleft()
-            while tasks:
-                yield await tasks.popleft()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        return map_ahead(self._page, self._rows(), self._pages_ahead)
 
     async def _rows(self) -> AsyncIterator[tuple[UrlRow, PageVersion | None]]:
         """All URLs with the current versions of their pages. Both streams are sorted by key, so they are merged."""
@@ -252,7 +241,8 @@ class _Audit:
                 version = await anext(versions, None)
             yield row, version if version is not None and version.url == row.url else None
 
-    async def _page(self, row: UrlRow, version: PageVersion | None) -> AuditPage:
+    async def _page(self, stored: tuple[UrlRow, PageVersion | None]) -> AuditPage:
+        row, version = stored
         if row.document is None or not is_page(row):
             return audit_page(row)
         # A version that a later run or `reprocess` stored is not what this run read.

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sitelore.app.wiring import build_app
-from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, data_option, note, print_json, run_async
+from sitelore.cli.application import with_app
+from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, data_option, minute, note, print_json
 from sitelore.model.errors import BadConfig, LoginFailed, UsageError
 from sitelore.model.ids import DEFAULT_TENANT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-    from typing import TypeVar
+    from collections.abc import Sequence
 
     from sitelore.app.access import AccessOptions
     from sitelore.app.app import App
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from sitelore.fetch.browser.login import LoginStep
     from sitelore.model.access.site_sessions import SiteSession, StoredSession
     from sitelore.model.url import Url
-
-    T = TypeVar("T")
 
 _FROM_ENVIRONMENT = "env:"
 _MAX_STEPS = 50
@@ -73,7 +70,7 @@ def login(
 
     site, planned = typed_url(url), read_steps(steps) if steps is not None else None
     access = AccessOptions(proxy=proxy or (), ca_file=str(ca_file or ""), insecure=insecure)
-    session = run_async(_with_app(data, lambda app: _log_in(app, site, planned, access, allow_private or ())))
+    session = with_app(data, lambda app: _log_in(app, site, planned, access, allow_private or ()), writing=True)
     if as_json:
         print_json({"origin": session.origin, "cookies": len(session.cookies), "local_storage": len(session.local_storage)})
         return 0
@@ -183,18 +180,16 @@ async def _user_is_done() -> None:
 
 
 def _list(data: Path, *, as_json: bool) -> int:
-    from datetime import UTC, datetime
-
     async def work(app: App) -> Sequence[StoredSession]:
         return await app.site_sessions.stored(DEFAULT_TENANT)
 
-    sessions = run_async(_with_app(data, work, writing=False))
+    sessions = with_app(data, work, writing=False)
     if as_json:
         print_json([{"origin": row.origin, "created_at": row.created_at, "renewed_at": row.renewed_at} for row in sessions])
         return 0
     console = data_console()
     for row in sessions:
-        created, renewed = (f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC" for at in (row.created_at, row.renewed_at))
+        created, renewed = (f"{minute(at)} UTC" for at in (row.created_at, row.renewed_at))
         console.print(f"{row.origin}  logged in {created}, renewed {renewed}", markup=False)
     if not sessions:
         note("no sessions; log in with `sitelore login URL`")
@@ -205,12 +200,7 @@ def _forget(data: Path, url: Url) -> int:
     async def work(app: App) -> bool:
         return await app.site_sessions.forget(DEFAULT_TENANT, url.origin)
 
-    if not run_async(_with_app(data, work)):
+    if not with_app(data, work, writing=True):
         raise LoginFailed(f"there is no session of {url.origin}; `sitelore login --list` shows them")
     note(f"deleted the session of {url.origin}")
     return 0
-
-
-async def _with_app(data: Path, work: Callable[[App], Awaitable[T]], *, writing: bool = True) -> T:
-    async with build_app(data, writing=writing) as app:
-        return await work(app)

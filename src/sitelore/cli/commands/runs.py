@@ -18,6 +18,7 @@ from sitelore.cli.console import (
     counted,
     data_console,
     data_option,
+    minute,
     note,
     one_of,
     print_json,
@@ -161,7 +162,6 @@ async def _list_runs(data: Path) -> list[tuple[Run, RunCounts]]:
 
 
 def _print_runs(data: Path, listed: list[tuple[Run, RunCounts]]) -> None:
-    from datetime import UTC, datetime
 
     from rich.table import Table
 
@@ -173,7 +173,7 @@ def _print_runs(data: Path, listed: list[tuple[Run, RunCounts]]) -> None:
     id_chars = _unique_length([run.id for run, _ in listed])
     for run, counts in listed:
         began, ended = run.started_at, run.finished_at
-        start = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%d %H:%M") if began else "-"
+        start = minute(began) if began else "-"
         took = duration(ended - began) if began and ended else "-"
         table.add_row(run.id[:id_chars], run.site_name, run.state.value, f"{counts.pages:,}", f"{counts.urls:,}", start, took)
     data_console().print(table if listed else f"no runs in {data} yet")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sitelore.model.ids import TenantId
 from sitelore.store.audits import audit_runs, findings
 from sitelore.store.engine import Repository, read, read_long, write
 
@@ -32,7 +31,3 @@ class SqlAuditStore(Repository):
     ignore = write(findings.ignore)
     stop_ignoring = write(findings.stop_ignoring)
     open_expired = write(findings.open_expired)
-
-    def for_tenant(self, tenant: TenantId) -> SqlAuditStore:
-        """The audits of another tenant in the same database."""
-        return self if tenant == self._tenant else SqlAuditStore(self._engine, tenant)

@@ -23,7 +23,7 @@ from sitelore.model.audit.findings import (
 from sitelore.model.ids import SiteId, TenantId
 from sitelore.store.rows import storable
 from sitelore.store.schema import findings, ignored_findings, key_of
-from sitelore.store.statements import BATCH, SITE, TENANT, Statement, execute_many, select_in_batches, upsert
+from sitelore.store.statements import BATCH, SITE, TENANT, Statement, execute_many, read_page, select_in_batches, upsert
 
 FINDINGS_PER_PAGE = 500
 
@@ -111,9 +111,9 @@ def list_findings(
 ) -> tuple[list[FindingRecord], int]:
     """A page of the findings of a site, the worst first, and how many match."""
     condition = _matching(tenant, site, listing)
-    total = conn.scalar(sa.select(sa.func.count()).select_from(findings).where(condition)) or 0
     query = sa.select(*_COLUMNS).where(condition).order_by(_SEVERITY_ORDER, _c.rule, _c.url, _c.key)
-    return [_record(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total
+    rows, total = read_page(conn, query, listing.limit, listing.offset)
+    return list(map(_record, rows)), total
 
 
 def findings_by_rule(

@@ -28,7 +28,7 @@ from sitelore.model.platform.fixes import (
 from sitelore.store.engine import Repository, read, read_long, write
 from sitelore.store.platform.schema import connected_repositories, fix_requests
 from sitelore.store.rows import encode, storable
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import put_row, read_page
 from sitelore.store.tenants import for_all_tenants
 
 _DAY_S = 86_400.0
@@ -44,8 +44,7 @@ def save_repository(conn: sa.Connection, tenant: TenantId, repository: Connected
         "host": repository.host.value, "url": repository.url, "base": repository.base, "token": repository.token,
         "created_at": repository.created_at, "created_by": storable(repository.created_by) or "",
     }  # fmt: skip
-    insert = insert_for(conn.dialect.name)(connected_repositories).values(tenant_id=tenant, site_id=repository.site, **values)
-    conn.execute(insert.on_conflict_do_update(index_elements=["tenant_id", "site_id"], set_=values))
+    put_row(conn, connected_repositories, {"tenant_id": tenant, "site_id": repository.site}, values)
 
 
 def find_repository(conn: sa.Connection, tenant: TenantId, site: SiteId) -> ConnectedRepository | None:
@@ -116,10 +115,9 @@ def find_fix(conn: sa.Connection, tenant: TenantId, site: SiteId, request: str) 
 
 def list_fixes(conn: sa.Connection, tenant: TenantId, site: SiteId, limit: int, offset: int) -> tuple[list[FixRequest], int]:
     """A page of the requests of a site, newest first, and the total."""
-    own = (_c.tenant_id == tenant, _c.site_id == site)
-    total = conn.scalar(sa.select(sa.func.count()).select_from(fix_requests).where(*own)) or 0
-    query = sa.select(fix_requests).where(*own).order_by(_c.id.desc()).limit(limit).offset(offset)
-    return [_request(row) for row in conn.execute(query)], total
+    query = sa.select(fix_requests).where(_c.tenant_id == tenant, _c.site_id == site).order_by(_c.id.desc())
+    rows, total = read_page(conn, query, limit, offset)
+    return list(map(_request, rows)), total
 
 
 def claim_fix(conn: sa.Connection, tenant: TenantId, request: str, now: float, until: float) -> FixRequest | None:
@@ -191,10 +189,6 @@ class SqlFixStore(Repository):
     list_fixes = read_long(list_fixes)
     claim_fix = write(claim_fix)
     save_fix = write(save_fix)
-
-    def for_tenant(self, tenant: TenantId) -> SqlFixStore:
-        """The requests of another tenant in the same database."""
-        return self if tenant == self._tenant else SqlFixStore(self._engine, tenant)
 
     async def due_fixes(self, now: float, limit: int) -> list[DueFix]:
         """Requests of all tenants that are due, the longest first."""

@@ -30,7 +30,7 @@ from sitelore.store.statements import (
     TENANT,
     WITH_URL,
     execute_many,
-    insert_for,
+    put_row,
     reprocessed_page_statement,
     reprocessed_visit_statement,
     select_in_batches,
@@ -176,11 +176,10 @@ def _columns(facts: PageUpdate, url_ids: UrlIds) -> tuple[Any, ...]:
 def save_robots(conn: sa.Connection, tenant: TenantId, file: RobotsFile) -> None:
     """Store a robots.txt in place of the origin's earlier one."""
     values = {
-        "tenant_id": tenant, "origin": file.origin, "fetched_at": file.fetched_at, "status": file.status,
-        "body": storable(file.body) or "", "detail": storable(file.detail) or "",
+        "fetched_at": file.fetched_at, "status": file.status, "body": storable(file.body) or "",
+        "detail": storable(file.detail) or "",
     }  # fmt: skip
-    insert = insert_for(conn.dialect.name)(robots).values(values)
-    conn.execute(insert.on_conflict_do_update(index_elements=["tenant_id", "origin"], set_=values))
+    put_row(conn, robots, {"tenant_id": tenant, "origin": file.origin}, values)
 
 
 def find_robots(conn: sa.Connection, tenant: TenantId, origin: str) -> RobotsFile | None:

@@ -11,7 +11,7 @@ from sitelore.model.ids import TenantId
 from sitelore.model.platform.brands import StoredBrand
 from sitelore.store.platform.schema import brands
 from sitelore.store.rows import encode, storable
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import put_row
 
 _decoder = msgspec.json.Decoder(dict[str, Any])
 _c = brands.c
@@ -40,9 +40,7 @@ def store_detected(conn: sa.Connection, tenant: TenantId, channel: str, detected
 
 
 def _store(conn: sa.Connection, tenant: TenantId, values: dict[str, Any], now: float) -> None:
-    changes = {**values, "updated_at": now}
-    insert = insert_for(conn.dialect.name)(brands).values(tenant_id=tenant, **changes)
-    conn.execute(insert.on_conflict_do_update(index_elements=["tenant_id"], set_=changes))
+    put_row(conn, brands, {"tenant_id": tenant}, {**values, "updated_at": now})
 
 
 def _encode(values: dict[str, Any]) -> str | None:

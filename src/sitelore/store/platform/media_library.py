@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from sitelore.model.ids import TenantId
 from sitelore.model.platform.media import thumbnail_key
 from sitelore.store.engine import Repository, read, read_long, write
 from sitelore.store.platform import media
@@ -22,10 +21,6 @@ class SqlMediaLibrary(Repository):
     delete_media = write(media.delete_media)
     delete_unused = write(media.delete_unused)
     forget_pages = write(media.forget_pages)
-
-    def for_tenant(self, tenant: TenantId) -> SqlMediaLibrary:
-        """The media of another tenant in the same database."""
-        return self if tenant == self._tenant else SqlMediaLibrary(self._engine, tenant)
 
     async def references(self) -> AsyncIterator[set[str]]:
         """All keys of files that rows of the tenant refer to, thumbnails included, in parts."""

@@ -12,7 +12,7 @@ from sitelore.store.engine import Repository, read, write
 from sitelore.store.platform.schema import retention
 from sitelore.store.platform.webhooks import delete_deliveries
 from sitelore.store.runs.events import delete_events_before
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import put_row
 
 
 def find_retention(conn: sa.Connection, tenant: TenantId) -> RetentionPolicy:
@@ -24,9 +24,7 @@ def find_retention(conn: sa.Connection, tenant: TenantId) -> RetentionPolicy:
 
 def set_retention(conn: sa.Connection, tenant: TenantId, policy: RetentionPolicy) -> None:
     """Store the retention policy of a tenant."""
-    values = asdict(policy)
-    insert = insert_for(conn.dialect.name)(retention).values(tenant_id=tenant, **values)
-    conn.execute(insert.on_conflict_do_update(index_elements=["tenant_id"], set_=values))
+    put_row(conn, retention, {"tenant_id": tenant}, asdict(policy))
 
 
 class SqlRetention(Repository):

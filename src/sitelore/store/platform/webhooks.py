@@ -38,7 +38,7 @@ from sitelore.store.platform.schema import webhook_deliveries, webhook_endpoints
 from sitelore.store.rows import encode, maybe_url, storable
 from sitelore.store.runs.events import NewEvent, decode_facts, store_events
 from sitelore.store.schema import events, runs, site_urls
-from sitelore.store.statements import batches, insert_for
+from sitelore.store.statements import batches, insert_for, read_page
 from sitelore.store.tenants import for_all_tenants
 
 QUEUES_PER_ENDPOINT = 4
@@ -162,9 +162,8 @@ def list_deliveries(
     if listing.state is not None:
         is_listed = sa.and_(is_listed, webhook_deliveries.c.state == sa.literal_column(f"'{listing.state.value}'"))
     query = sa.select(*_DELIVERY_COLUMNS).where(is_listed).order_by(webhook_deliveries.c.event_id.desc())
-    rows = conn.execute(query.limit(listing.limit).offset(listing.offset))
-    total = conn.scalar(sa.select(sa.func.count()).select_from(webhook_deliveries).where(is_listed))
-    return [_delivery_of(row) for row in rows], int(total or 0)
+    rows, total = read_page(conn, query, listing.limit, listing.offset)
+    return list(map(_delivery_of, rows)), total
 
 
 def replay(conn: sa.Connection, tenant: TenantId, endpoint: str, event: int, now: float) -> bool:
@@ -422,10 +421,6 @@ class SqlWebhooks(Repository):
     pending_batch = read_long(pending_batch)
     record_attempt = write(record_attempt)
     release_queue = write(release_queue)
-
-    def for_tenant(self, tenant: TenantId) -> SqlWebhooks:
-        """The webhooks of another tenant in the same database."""
-        return SqlWebhooks(self._engine, tenant)
 
     # What concerns all tenants.
 

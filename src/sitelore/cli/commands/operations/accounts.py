@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sitelore.app.wiring import build_app
-from sitelore.cli.console import DATA, AsJson, Data, data_console, note, print_json, run_async
+from sitelore.cli.application import tenant_named, with_app
+from sitelore.cli.console import DATA, AsJson, Data, data_console, minute, note, print_json
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import DEFAULT_TENANT_NAME
 from sitelore.model.platform.accounts import ALL_SCOPES, Caller, TokenKind, TokenScope
@@ -76,7 +76,7 @@ def show_tenant(name: TenantName, as_json: AsJson = False, data: Data = DATA) ->
     """Show a tenant."""
 
     async def work(app: App) -> Tenant:
-        return await _tenant(app, name)
+        return await tenant_named(app, name)
 
     _print_tenants([_with_app(data, work, _Access.READ)], as_json=as_json)
 
@@ -90,7 +90,7 @@ def suspend_tenant(
     """Refuse the tokens of a tenant, until `--end`."""
 
     async def work(app: App) -> Tenant | None:
-        return await _tenant_service(app).suspend(await _tenant(app, name), is_suspended=not end)
+        return await _tenant_service(app).suspend(await tenant_named(app, name), is_suspended=not end)
 
     _with_app(data, work)
     note(f"tenant {name} is {'active' if end else 'suspended'}")
@@ -105,7 +105,7 @@ def delete_tenant(
     """Cancel the runs of a tenant, and delete everything of it."""
 
     async def work(app: App) -> None:
-        chosen, service = await _tenant(app, name), _tenant_service(app)
+        chosen, service = await tenant_named(app, name), _tenant_service(app)
         if yes:
             await service.suspend(chosen, is_suspended=True)
             await app.delete_tenant(chosen)
@@ -185,20 +185,8 @@ def revoke_token(token_id: TokenId, tenant_name: InTenant = DEFAULT_TENANT_NAME,
 def _with_app(data: Path, work: Callable[[App], Awaitable[_Result]], access: _Access = _Access.CHANGE) -> _Result:
     """The result of work with the application."""
     is_alone = access is _Access.ALONE or (access is _Access.CHANGE and not (data / "sitelore.db").exists())
-
-    async def run() -> _Result:
-        # Without the lock of the directory, small writes wait for those of a running server.
-        async with build_app(data, writing=is_alone) as app:
-            return await work(app)
-
-    return run_async(run())
-
-
-async def _tenant(app: App, name: str) -> Tenant:
-    chosen = await app.queue.find_tenant(name)
-    if chosen is None:
-        raise UsageError(f"no tenant {name!r}; see `sitelore tenant list`")
-    return chosen
+    # Without the lock of the directory, small writes wait for those of a running server.
+    return with_app(data, work, writing=is_alone)
 
 
 def _tenant_service(app: App) -> TenantService:
@@ -210,7 +198,7 @@ def _tenant_service(app: App) -> TenantService:
 async def _account_service(app: App, tenant_name: str) -> AccountService:
     from sitelore.platform.accounts.accounts import AccountService
 
-    chosen = await _tenant(app, tenant_name)
+    chosen = await tenant_named(app, tenant_name)
     return AccountService(app.accounts.directory.for_tenant(chosen.id), app.clock, Caller(chosen.id, ALL_SCOPES, actor=_ACTOR))
 
 
@@ -246,7 +234,7 @@ def _print_tokens(tokens: list[Token], now: float, *, as_json: bool) -> None:
     table = Table("token", "name", "kind", "scopes", "state", "last used")
     for each in tokens:
         state = "valid" if each.is_live(now) else "revoked" if each.revoked_at is not None else "expired"
-        used = _day(each.last_used_at) or "never"
+        used = "never" if each.last_used_at is None else minute(each.last_used_at)
         table.add_row(each.id, each.name, each.kind, " ".join(sorted(each.scopes)), state, used)
     data_console().print(table)
 
@@ -259,7 +247,7 @@ def _print_tenants(tenants: list[Tenant], *, as_json: bool) -> None:
 
     table = Table("id", "name", "created", "state")
     for each in tenants:
-        table.add_row(str(each.id), each.name, _day(each.created_at), "active" if each.suspended_at is None else "suspended")
+        table.add_row(str(each.id), each.name, minute(each.created_at), "active" if each.suspended_at is None else "suspended")
     data_console().print(table)
 
 
@@ -273,9 +261,3 @@ def _tenant_fields(each: Tenant) -> dict[str, Any]:
     return {
         "id": str(each.id), "name": each.name, "created_at": each.created_at, "suspended_at": each.suspended_at,
     }  # fmt: skip
-
-
-def _day(seconds: float | None) -> str:
-    from datetime import UTC, datetime
-
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

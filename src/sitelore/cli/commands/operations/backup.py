@@ -83,13 +83,11 @@ async def _retention(data: Path, name: str, changes: dict[str, float | None]) ->
     """Store the changes, if there are any; the periods that apply."""
     from sitelore.app.settings import operator_settings
     from sitelore.app.wiring import build_app
+    from sitelore.cli.application import tenant_named
     from sitelore.model.platform.retention import default_retention
 
     async with build_app(data, writing=bool(changes)) as app:
-        tenant = await app.queue.find_tenant(name)
-        if tenant is None:
-            raise UsageError(f"no tenant {name!r}")
-        stored = app.webhooks.retention(tenant.id)
+        stored = app.webhooks.retention((await tenant_named(app, name)).id)
         policy = replace(await stored.policy(), **changes)
         if changes:
             await stored.set_policy(policy)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sitelore.app.wiring import build_app
-from sitelore.cli.console import DATA, AsJson, Data, data_console, note, print_json, run_async, visible
+from sitelore.cli.application import with_app
+from sitelore.cli.console import DATA, AsJson, Data, data_console, note, print_json, visible
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.platform.fixes import RepositoryHost
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeVar
 
+    from sitelore.app.app import App
     from sitelore.app.audit.pull_requests import FixService
     from sitelore.model.ids import SiteId
     from sitelore.model.platform.fixes import ConnectedRepository
@@ -82,11 +83,10 @@ def disconnect_repository(site: SiteName, data: Data = DATA) -> None:
 def _run(data: Path, site: str, work: Callable[[FixService, SiteId], Awaitable[T]], *, writing: bool = True) -> T:
     """Do something with the repository of a site."""
 
-    async def run() -> T:
-        async with build_app(data, writing=writing) as app:
-            own = await app.ledger.site_named(site)
-            if own is None:
-                raise NoSuchRun(f"unknown site {site!r}; `sitelore runs` lists them")
-            return await work(app.fix_service(), own)
+    async def run(app: App) -> T:
+        own = await app.ledger.site_named(site)
+        if own is None:
+            raise NoSuchRun(f"unknown site {site!r}; `sitelore runs` lists them")
+        return await work(app.fix_service(), own)
 
-    return run_async(run())
+    return with_app(data, run, writing=writing)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sitelore.app.wiring import build_app
-from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, note, print_json, run_async, visible
+from sitelore.cli.application import tenant_named, with_app
+from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, note, print_json, visible
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import DEFAULT_TENANT_NAME
 from sitelore.model.settings import parse_duration
@@ -189,18 +189,10 @@ def replay_deliveries(
 def _run(data: Path, tenant: str, work: Callable[[WebhookService, TenantId], Awaitable[T]], *, writing: bool = True) -> T:
     """Do something with the webhooks of a tenant."""
 
-    async def run() -> T:
-        async with build_app(data, writing=writing) as app:
-            return await work(app.webhooks.service(), await _tenant_of(app, tenant))
+    async def run(app: App) -> T:
+        return await work(app.webhooks.service(), (await tenant_named(app, tenant)).id)
 
-    return run_async(run())
-
-
-async def _tenant_of(app: App, name: str) -> TenantId:
-    tenant = await app.queue.find_tenant(name)
-    if tenant is None:
-        raise UsageError(f"no tenant {name!r}")
-    return tenant.id
+    return with_app(data, run, writing=writing)
 
 
 async def _id_of(service: WebhookService, tenant: TenantId, start: str) -> str:

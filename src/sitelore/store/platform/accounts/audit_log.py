@@ -11,6 +11,7 @@ from sitelore.model.ids import TenantId
 from sitelore.model.platform.audit_log import AuditEntry, AuditRecord, hash_of
 from sitelore.store.platform.schema import audit_log
 from sitelore.store.schema import tenants
+from sitelore.store.statements import read_page
 
 RECORDS_PER_READ = 1_000
 
@@ -51,9 +52,8 @@ def list_records(
         condition &= _c.action == action
     if subject:
         condition &= _c.object == subject
-    total = conn.scalar(sa.select(sa.func.count()).select_from(audit_log).where(condition)) or 0
-    query = _select.where(condition).order_by(_c.seq.desc()).limit(limit).offset(offset)
-    return [_record(row) for row in conn.execute(query)], total
+    rows, total = read_page(conn, _select.where(condition).order_by(_c.seq.desc()), limit, offset)
+    return list(map(_record, rows)), total
 
 
 def records_after(conn: sa.Connection, tenant: TenantId, seq: int) -> Sequence[AuditRecord]:

@@ -13,7 +13,7 @@ from sitelore.store.platform.accounts import audit_log
 from sitelore.store.platform.accounts.users import find_user
 from sitelore.store.platform.schema import tokens
 from sitelore.store.schema import tenants
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import insert_for, read_page
 from sitelore.store.tenants import for_tenant
 
 USE_INTERVAL_S = 60.0
@@ -71,9 +71,9 @@ def find_token(conn: sa.Connection, tenant: TenantId, token_id: str) -> Token | 
 
 def list_tokens(conn: sa.Connection, tenant: TenantId, limit: int, offset: int) -> tuple[list[Token], int]:
     """A page of the tokens, newest first, and the total."""
-    total = conn.scalar(sa.select(sa.func.count()).select_from(tokens).where(_c.tenant_id == tenant)) or 0
     query = sa.select(*_COLUMNS).where(_c.tenant_id == tenant).order_by(_c.created_at.desc(), _c.id)
-    return [_token(row) for row in conn.execute(query.limit(limit).offset(offset))], total
+    rows, total = read_page(conn, query, limit, offset)
+    return list(map(_token, rows)), total
 
 
 def mark_used(conn: sa.Connection, tenant: TenantId, token_id: str, now: float, address: str) -> None:

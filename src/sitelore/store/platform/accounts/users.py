@@ -11,7 +11,7 @@ from sitelore.model.platform.accounts import AccountChange, User, UserRole
 from sitelore.model.platform.audit_log import AuditEntry
 from sitelore.store.platform.accounts import audit_log
 from sitelore.store.platform.schema import tokens, users
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import insert_for, read_page
 
 _c = users.c
 _COLUMNS = (_c.id, _c.email, _c.role, _c.created_at)
@@ -65,9 +65,8 @@ def find_user(conn: sa.Connection, tenant: TenantId, user_id: str) -> User | Non
 
 def list_users(conn: sa.Connection, tenant: TenantId, limit: int, offset: int) -> tuple[list[User], int]:
     """A page of the users by e-mail address, and the total."""
-    total = conn.scalar(sa.select(sa.func.count()).select_from(users).where(_c.tenant_id == tenant)) or 0
-    query = sa.select(*_COLUMNS).where(_c.tenant_id == tenant).order_by(_c.email).limit(limit).offset(offset)
-    return [_user(row) for row in conn.execute(query)], total
+    rows, total = read_page(conn, sa.select(*_COLUMNS).where(_c.tenant_id == tenant).order_by(_c.email), limit, offset)
+    return list(map(_user, rows)), total
 
 
 def _is(tenant: TenantId, user_id: str) -> sa.ColumnElement[bool]:

@@ -15,7 +15,7 @@ from sitelore.store.rows import encode, storable
 from sitelore.store.runs.deletion import delete_site
 from sitelore.store.runs.lifecycle import create_site, end_run
 from sitelore.store.schema import pages, runs, sites, tenants
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import insert_for, read_page
 
 _settings_decoder = msgspec.json.Decoder(ChannelSettings)
 _ENDED = sorted(state.value for state in ENDED)
@@ -65,9 +65,8 @@ def list_channels(conn: sa.Connection, tenant: TenantId, limit: int, offset: int
     condition = _c.tenant_id == tenant
     if only:
         condition &= _c.id == only
-    total = conn.scalar(sa.select(sa.func.count()).select_from(channels).where(condition)) or 0
-    query = _select_channels.where(condition).order_by(_c.created_at, _c.id).limit(limit).offset(offset)
-    return [_channel_of(row) for row in conn.execute(query)], total
+    rows, total = read_page(conn, _select_channels.where(condition).order_by(_c.created_at, _c.id), limit, offset)
+    return list(map(_channel_of, rows)), total
 
 
 def change_channel(

@@ -23,6 +23,7 @@ from sitelore.store.runs.counts import counts, media_counts
 from sitelore.store.runs.lifecycle import create_run, end_run
 from sitelore.store.runs.listing import create_once
 from sitelore.store.schema import run_counts, runs, sites
+from sitelore.store.statements import read_page
 
 _config_decoder = msgspec.json.Decoder(CrawlConfig)
 _c = crawl_jobs.c
@@ -105,9 +106,7 @@ def list_jobs(
     condition = sa.and_(_c.tenant_id == tenant, _c.channel_id == channel)
     if states:
         condition &= runs.c.state.in_(sorted(state.value for state in states))
-    joined = crawl_jobs.join(runs, sa.and_(runs.c.tenant_id == _c.tenant_id, runs.c.id == _c.run_id))
-    total = conn.scalar(sa.select(sa.func.count()).select_from(joined).where(condition)) or 0
-    rows = conn.execute(_jobs.where(condition).order_by(_c.run_id.desc()).limit(limit).offset(offset)).all()
+    rows, total = read_page(conn, _jobs.where(condition).order_by(_c.run_id.desc()), limit, offset)
     return [_job_of(conn, tenant, row) for row in rows], total
 
 

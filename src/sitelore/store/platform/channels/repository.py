@@ -50,10 +50,6 @@ class SqlChannels(Repository):
     enter_brand = write(brands.enter_brand)
     store_detected_brand = write(brands.store_detected)
 
-    def for_tenant(self, tenant: TenantId) -> SqlChannels:
-        """The channels of another tenant in the same database."""
-        return self if tenant == self._tenant else SqlChannels(self._engine, tenant)
-
     def queue(self) -> SqlChannelQueue:
         """The due schedules and completed crawls of all tenants."""
         return SqlChannelQueue(self._engine)

@@ -17,7 +17,7 @@ from sitelore.model.platform.schedules import Occurrence, Outcome, Planned, Sche
 from sitelore.store.platform.channels.crawl_jobs import lock_site_of, start_crawl
 from sitelore.store.platform.schema import crawl_jobs, schedules
 from sitelore.store.schema import runs, tenants
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import put_row
 
 _c = schedules.c
 _COLUMNS = (
@@ -64,9 +64,7 @@ def store_plans(conn: sa.Connection, tenant: TenantId, plans: Mapping[str, Plann
         current = find_schedule(conn, tenant, channel)
         if keep and current is not None and current.planned.rule == planned.rule:
             continue
-        values = _plan_values(planned)
-        insert = insert_for(conn.dialect.name)(schedules).values(tenant_id=tenant, channel_id=channel, **values)
-        conn.execute(insert.on_conflict_do_update(index_elements=["tenant_id", "channel_id"], set_=values))
+        put_row(conn, schedules, {"tenant_id": tenant, "channel_id": channel}, _plan_values(planned))
 
 
 def handle_occurrence(
