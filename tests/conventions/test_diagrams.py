@@ -28,7 +28,16 @@ def test_every_state_is_initial_or_reachable() -> None:
 
 
 def test_the_import_rule_lists_every_package() -> None:
-    assert _layered_packages() == _folders() | {"ports", "platform_ports", "json_client", "metrics", "extras", "api"}
+    assert _layered_packages() == _folders() | {
+        "ports",
+        "platform_ports",
+        "json_client",
+        "metrics",
+        "extras",
+        "times",
+        "background",
+        "api",
+    }
 
 
 def test_the_package_map_lists_every_package() -> None:

@@ -14,6 +14,8 @@ from tests.support.http_server import serve_site
 
 AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 _RUN = """async () => {
+  const transitions = document.getAnimations().filter((animation) => animation instanceof CSSTransition);
+  await Promise.all(transitions.map(({ finished }) => finished.catch(() => null)));
   const { violations } = await axe.run(document, { resultTypes: ['violations'] });
   const shown = ({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`;
   return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')

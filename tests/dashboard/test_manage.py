@@ -151,7 +151,8 @@ def test_crawl_settings_are_changed_with_the_next_times_shown_before(hosting: Ho
     expect(tab.get_by_text("Crawls read at most 50 pages: the plan permits 50.")).to_be_visible()
     tab.get_by_label("Plan", exact=True).select_option("PRO: 300 pages")
     expect(tab.get_by_text("Crawls read at most 120 pages: the plan permits 300.")).to_be_visible()
-    save.click()
+    with tab.expect_response(lambda response: response.request.method == "PATCH"):
+        save.click()
     expect(save).to_be_disabled()
     stored = hosting.operator.get(f"/manage/v1/tenants/{hosting.tenant}/crawl-settings")
     assert (stored["websiteCrawlMaxPages"], stored["effectiveMaxPages"], stored["plan"]) == (120, 120, "PRO")
