@@ -83,23 +83,22 @@ def test_a_sign_up_that_fails_leaves_nothing(api: Api, monkeypatch: pytest.Monke
     assert Api(api.port).call("POST", PATH, ACME).json["tenant"]["name"] == "Acme Corp"
 
 
-@pytest.mark.parametrize(
-    ("changes", "kind"),
-    [
-        ({"companyWebsite": "http://127.0.0.1/"}, "address-refused"),
-        ({"companyWebsite": "http://169.254.169.254/"}, "address-refused"),
-        ({"companyWebsite": "ftp://acme.invalid/"}, "invalid"),
-        ({"companyWebsite": ""}, "invalid"),
-        ({"email": "ann"}, "invalid"),
-        ({"companyName": ""}, "invalid"),
-        ({"companyName": "a\x00b"}, "invalid"),
-        ({"companyName": "ghp_8cDrtuiX0CnA1fLZvgddJNOXOI8hV3BRclP6"}, "invalid"),
-        ({"role": "admin"}, "invalid"),
-    ],
-)
-def test_a_wrong_sign_up_is_refused_and_stores_nothing(api: Api, changes: dict[str, str], kind: str) -> None:
-    answer = Api(api.port).call("POST", PATH, {**ACME, **changes})
-    assert answer.kind == kind, answer.body
+WRONG: list[tuple[dict[str, str], str]] = [
+    ({"companyWebsite": "http://127.0.0.1/"}, "address-refused"),
+    ({"companyWebsite": "http://169.254.169.254/"}, "address-refused"),
+    ({"companyWebsite": "ftp://acme.invalid/"}, "invalid"),
+    ({"companyWebsite": ""}, "invalid"),
+    ({"email": "ann"}, "invalid"),
+    ({"companyName": ""}, "invalid"),
+    ({"companyName": "a\x00b"}, "invalid"),
+    ({"companyName": "ghp_8cDrtuiX0CnA1fLZvgddJNOXOI8hV3BRclP6"}, "invalid"),
+    ({"role": "admin"}, "invalid"),
+]
+
+
+def test_a_wrong_sign_up_is_refused_and_stores_nothing(api: Api) -> None:
+    kinds = [Api(api.port).call("POST", PATH, {**ACME, **changes}).kind for changes, _ in WRONG]
+    assert kinds == [kind for _, kind in WRONG]
     assert len(api.get("/manage/v1/tenants")["tenants"]) == 1
 
 

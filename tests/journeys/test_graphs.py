@@ -42,7 +42,7 @@ async def open_app(backend: str, request: pytest.FixtureRequest, folder: Path) -
 
 
 @pytest.mark.parametrize(
-    ("backend", "seed"), [*(("embedded", seed) for seed in range(20)), *(("scaled", seed) for seed in (3, 14))]
+    ("backend", "seed"), [*(("embedded", seed) for seed in range(10)), *(("scaled", seed) for seed in (3, 14))]
 )
 async def test_a_crawl_equals_the_oracle_for_every_concurrency_and_budget(
     backend: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path

@@ -150,7 +150,17 @@ def postgres_storage(
 @pytest.fixture(params=["sqlite", "postgres"])
 def storage(request: pytest.FixtureRequest, schema: str) -> Storage:
     """Stored data of each kind and schema."""
-    storage = request.getfixturevalue(f"{request.param}_storage")
+    return storage_of(request, request.param)
+
+
+@pytest.fixture
+def one_storage(request: pytest.FixtureRequest, schema: str) -> Storage:
+    """Stored data of each kind and of each schema, but not of both: for tests that take long."""
+    return storage_of(request, {"0006": "sqlite", "0007": "postgres"}[schema])
+
+
+def storage_of(request: pytest.FixtureRequest, kind: str) -> Storage:
+    storage = request.getfixturevalue(f"{kind}_storage")
     assert isinstance(storage, Storage)
     return storage
 
@@ -197,16 +207,16 @@ def test_every_command_prints_the_same_as_before_the_migration(storage: Storage)
         assert copy.run(("export", run, "--format", "json")).decode() == expected.exported(run)
 
 
-def test_a_migration_that_was_killed_is_repeated_without_loss(storage: Storage) -> None:
-    expected = storage.expected
-    whole, *killed = (storage.copy() for _ in range(KILLS + 1))
+def test_a_migration_that_was_killed_is_repeated_without_loss(one_storage: Storage) -> None:
+    expected = one_storage.expected
+    whole, *killed = (one_storage.copy() for _ in range(KILLS + 1))
     command = [sys.executable, "-m", "tests.support.killed_migration", *(copy.database for copy in (whole, *killed))]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     statements, *codes = map(int, done.stdout.split())
     assert statements > KILLS
     assert codes == [-9] * KILLS
     for copy in killed:
-        assert differences(data.collect_rows(copy.run, expected.runs), storage) == {}
+        assert differences(data.collect_rows(copy.run, expected.runs), one_storage) == {}
 
 
 @pytest.fixture
@@ -219,8 +229,8 @@ def guide_port() -> int:
     return data.GUIDE_PORT
 
 
-def test_an_unfinished_run_resumes_after_the_migration(storage: Storage, guide_port: int) -> None:
-    copy, expected = storage.copy(), storage.expected
+def test_an_unfinished_run_resumes_after_the_migration(one_storage: Storage, guide_port: int) -> None:
+    copy, expected = one_storage.copy(), one_storage.expected
     run = expected.runs[-1]
     visited = {row["url"].removeprefix(data.GUIDE) for row in json.loads(expected.exported(run)) if row["state"] == "VISITED"}
     with serve_site(data.guide(later=True), port=guide_port) as server:
@@ -233,9 +243,9 @@ def test_an_unfinished_run_resumes_after_the_migration(storage: Storage, guide_p
     assert summary["saved"]["not_modified"] > len(visited)
 
 
-def test_held_deletions_can_be_confirmed_after_the_migration(storage: Storage) -> None:
-    copy = storage.copy()
-    held = json.loads(storage.expected.outputs["deletions"])["sites"]
+def test_held_deletions_can_be_confirmed_after_the_migration(one_storage: Storage) -> None:
+    copy = one_storage.copy()
+    held = json.loads(one_storage.expected.outputs["deletions"])["sites"]
     assert held
     assert json.loads(copy.run(("deletions", "--agree", "--json"))) == {"sites": held, "agreed": True}
     assert json.loads(copy.run(("deletions", "--json")))["sites"] == {}
@@ -245,16 +255,16 @@ def test_held_deletions_can_be_confirmed_after_the_migration(storage: Storage) -
     assert {hit["url"] for hit in hits}.isdisjoint(removed)
 
 
-def test_an_idempotency_key_is_kept_by_the_migration(storage: Storage) -> None:
+def test_an_idempotency_key_is_kept_by_the_migration(one_storage: Storage) -> None:
     other = {**data.IDEMPOTENT_REQUEST, "settings": {"maxPages": 4}}
-    answer = repeat_request(storage.copy(), storage.expected, other)
+    answer = repeat_request(one_storage.copy(), one_storage.expected, other)
     assert answer.kind == "key-reused"
 
 
-def test_a_request_repeated_after_the_migration_returns_its_run(storage: Storage) -> None:
-    answer = repeat_request(storage.copy(), storage.expected, data.IDEMPOTENT_REQUEST)
+def test_a_request_repeated_after_the_migration_returns_its_run(one_storage: Storage) -> None:
+    answer = repeat_request(one_storage.copy(), one_storage.expected, data.IDEMPOTENT_REQUEST)
     assert answer.status == 201, answer.body
-    assert answer.json["id"] == storage.expected.idempotent_run
+    assert answer.json["id"] == one_storage.expected.idempotent_run
 
 
 def repeat_request(copy: Copy, expected: Expected, body: object) -> ApiResponse:
