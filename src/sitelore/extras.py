@@ -13,7 +13,7 @@ LIBRARIES = {
     "media": ("pyvips",),
     "scaled": ("asyncpg", "greenlet", "obstore", "redis"),
     "secrets": ("cryptography",),
-    "search": ("numpy", "snowballstemmer", "splintr"),
+    "search": ("numpy", "Stemmer", "splintr"),
 }
 """The modules that code imports of each extra of pyproject.toml."""
 

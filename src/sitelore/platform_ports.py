@@ -8,45 +8,46 @@ by `store/blobs`, `RateLimiter` and `SessionStore` also by `platform`.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sitelore.model.frontier import Tenant
-from sitelore.model.ids import RunId, SiteId, TenantId
-from sitelore.model.platform.accounts import AccountChange, StoredToken, Token, User, UserRole
-from sitelore.model.platform.audit_log import AuditEntry, AuditRecord
-from sitelore.model.platform.brands import StoredBrand
-from sitelore.model.platform.channels import (
-    Channel,
-    ChannelPage,
-    ChannelSettings,
-    ChannelStatistics,
-    CrawlJob,
-    NewCrawl,
-    PageFacets,
-    PageListing,
-    StartedCrawl,
-    TenantCrawlSettings,
-    TenantUsage,
-)
-from sitelore.model.platform.fixes import ConnectedRepository, DueFix, FixLimit, FixRequest
-from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, StoredMedia
-from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, WorkerLease
-from sitelore.model.platform.rate_limits import BucketState, RateLimit
-from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
-from sitelore.model.platform.signup import Registered, Registration
-from sitelore.model.platform.webhooks import (
-    Attempt,
-    Delivery,
-    DeliveryBatch,
-    DeliveryListing,
-    DeliveryVerdict,
-    EndpointChange,
-    WebhookEndpoint,
-    WebhookQueue,
-    WebhookStats,
-)
-from sitelore.model.states import RunState
-from sitelore.model.url import Url
+if TYPE_CHECKING:
+    from sitelore.model.frontier import Tenant
+    from sitelore.model.ids import RunId, SiteId, TenantId
+    from sitelore.model.platform.accounts import AccountChange, StoredToken, Token, User, UserRole
+    from sitelore.model.platform.audit_log import AuditEntry, AuditRecord
+    from sitelore.model.platform.brands import StoredBrand
+    from sitelore.model.platform.channels import (
+        Channel,
+        ChannelPage,
+        ChannelSettings,
+        ChannelStatistics,
+        CrawlJob,
+        NewCrawl,
+        PageFacets,
+        PageListing,
+        StartedCrawl,
+        TenantCrawlSettings,
+        TenantUsage,
+    )
+    from sitelore.model.platform.fixes import ConnectedRepository, DueFix, FixLimit, FixRequest
+    from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, StoredMedia
+    from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, WorkerLease
+    from sitelore.model.platform.rate_limits import BucketState, RateLimit
+    from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
+    from sitelore.model.platform.signup import Registered, Registration
+    from sitelore.model.platform.webhooks import (
+        Attempt,
+        Delivery,
+        DeliveryBatch,
+        DeliveryListing,
+        DeliveryVerdict,
+        EndpointChange,
+        WebhookEndpoint,
+        WebhookQueue,
+        WebhookStats,
+    )
+    from sitelore.model.states import RunState
+    from sitelore.model.url import Url
 
 # Channels
 

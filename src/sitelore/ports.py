@@ -12,47 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from sitelore.model.changes import ChangedVersion, GonePage
-from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
-from sitelore.model.frontier import (
-    Edge,
-    HostProgress,
-    IdempotencyKey,
-    IdempotentRun,
-    KnownPage,
-    Lease,
-    LinkBetweenPages,
-    Offer,
-    PageAlias,
-    PageNeighbours,
-    PageSketch,
-    PageVersion,
-    PrefetchFacts,
-    PrefetchTarget,
-    QueueStats,
-    ReprocessedPage,
-    Run,
-    RunCounts,
-    RunEvent,
-    RunListing,
-    Settlement,
-    StoredEvent,
-    Tenant,
-    UrlFacets,
-    UrlListing,
-    UrlRow,
-    WaveFacts,
-    WaveOpened,
-    WavePlan,
-)
-from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId, WorkerId
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
-from sitelore.model.settings import CrawlSettings, Pace
-from sitelore.model.states import RunState, UrlState
-from sitelore.model.url import Url
-
-if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
+if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a use for
     from sitelore.model.audit.findings import (
         AuditPhase,
         AuditRecord,
@@ -62,6 +22,42 @@ if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
         Ignore,
         RuleFindings,
     )
+    from sitelore.model.changes import ChangedVersion, GonePage
+    from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
+    from sitelore.model.frontier import (
+        Edge,
+        HostProgress,
+        IdempotencyKey,
+        IdempotentRun,
+        KnownPage,
+        Lease,
+        LinkBetweenPages,
+        Offer,
+        PageAlias,
+        PageNeighbours,
+        PageSketch,
+        PageVersion,
+        PrefetchFacts,
+        PrefetchTarget,
+        QueueStats,
+        ReprocessedPage,
+        Run,
+        RunCounts,
+        RunEvent,
+        RunListing,
+        Settlement,
+        StoredEvent,
+        Tenant,
+        UrlFacets,
+        UrlListing,
+        UrlRow,
+        WaveFacts,
+        WaveOpened,
+        WavePlan,
+    )
+    from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId, WorkerId
+    from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
+    from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
     from sitelore.model.search import (
         ChunkRecord,
         ChunkTable,
@@ -75,6 +71,9 @@ if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
         StoredPage,
         TextToEmbed,
     )
+    from sitelore.model.settings import CrawlSettings, Pace
+    from sitelore.model.states import RunState, UrlState
+    from sitelore.model.url import Url
 
 Clock = Callable[[], float]
 """Seconds since the epoch. Injected, so that tests control time."""
@@ -237,7 +236,7 @@ class Events(Protocol):
         ...
 
 
-Plan = Callable[[WaveFacts], WavePlan]
+Plan: TypeAlias = "Callable[[WaveFacts], WavePlan]"
 """The decision between two waves (`frontier/admission.py`), a pure function that the ledger calls inside its transaction."""
 
 

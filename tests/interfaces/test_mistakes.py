@@ -145,7 +145,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch:
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     done = sitelore("search", "word")
     assert done.returncode == USAGE
-    assert done.stderr.startswith("sitelore: search needs numpy, snowballstemmer, splintr: ")
+    assert done.stderr.startswith("sitelore: search needs numpy, Stemmer, splintr: ")
     assert done.stderr.endswith(f"{sys.executable} -m pip install 'sitelore[search]'\n")
 
 

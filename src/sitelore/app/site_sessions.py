@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sitelore.app.settings import operator_settings
-from sitelore.fetch.access import seed_origins
 from sitelore.model.access.site_sessions import SiteSession, StoredSession
 from sitelore.model.errors import BadConfig, SessionEnded, UsageError
 from sitelore.model.ids import TenantId
@@ -64,6 +63,7 @@ class SiteSessions:
 
     async def of_run(self, tenant: TenantId, settings: CrawlSettings) -> dict[SiteSession, StoredSession]:
         """The sessions of a run's seeds, with their rows. Raises `SessionEnded` when one cannot be decrypted."""
+        from sitelore.fetch.access import seed_origins
         from sitelore.platform.secret_box import SecretUnreadable
 
         sessions = {}

@@ -8,32 +8,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from sitelore.crawl.soft_404 import Soft404Detector
-from sitelore.extract.redaction.redactor import redactor_of
-from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
-from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
-from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import ReadOptions
-from sitelore.model.frontier import Settlement
 from sitelore.model.ids import TenantId
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, ReadMode, Redaction
-from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
-from sitelore.ports import (
-    Blobs,
-    Clock,
-    Events,
-    HostGate,
-    Ledger,
-    Notifier,
-    Reader,
-    Robots,
-    RunQueue,
-)
+from sitelore.model.url import DEFAULT_RULES, KeyRules
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # every command loads this module
     from sitelore.crawl.login_watch import LoginWatch
     from sitelore.crawl.media.image_pool import ImagePool
+    from sitelore.crawl.soft_404 import Soft404Detector
+    from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
+    from sitelore.frontier.offers import OfferBuilder
+    from sitelore.frontier.render_policy import RenderPolicy
+    from sitelore.model.frontier import Settlement
     from sitelore.platform_ports import MediaFiles, MediaLibrary
+    from sitelore.ports import Blobs, Clock, Events, HostGate, Ledger, Notifier, Reader, Robots, RunQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,34 +104,6 @@ class Progress:
     started_at: float = 0.0
     states: Counter[str] = field(default_factory=Counter)
     latest: str = ""
-
-
-class NavigationPolicy:
-    """Decides where a page open in the browser may navigate: scope, address guard, secrets and robots.txt apply there too.
-
-    The URL of the visit itself is not checked here, because the frontier admitted it.
-    """
-
-    def __init__(
-        self, robots: Robots, offer_builder: OfferBuilder, rules: KeyRules, redaction: Redaction = BUILT_IN_ALONE
-    ) -> None:
-        self._redaction = redaction
-        self._robots = robots
-        self._offer_builder = offer_builder
-        self._rules = rules
-
-    async def judge(self, url: Url) -> str | None:
-        """The reason why the browser must not navigate to `url`; None when it may."""
-        target = Url.parse(str(url), rules=self._rules)
-        if target is None:
-            return "not an http(s) URL"
-        refusal = self._offer_builder.refusal(target, 0)
-        if refusal is not None:
-            return refusal[1]
-        if redactor_of(self._redaction).has_secrets(target):
-            return HELD_A_SECRET[1]
-        verdict = await self._robots.judge(target)
-        return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"
 
 
 @dataclass(frozen=True, slots=True)
