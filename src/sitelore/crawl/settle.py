@@ -31,7 +31,6 @@ from sitelore.model.document import READ_HEADERS, Blob, Comparison, Reading, Sit
 from sitelore.model.frontier import Effects, Hop, KnownPage, Lease, Offer, PageUpdate, RowKind, Settlement, Verdict
 from sitelore.model.ids import BlobKey
 from sitelore.model.platform.media import MediaUpdate, ShownMedia
-from sitelore.model.rendering import RenderNote
 from sitelore.model.response import Fetched, Response, RobotsFile, RobotsVerdict, StoredHead
 from sitelore.model.settings import CrawlSettings, Identity, MediaPolicy
 from sitelore.model.states import SkipReason, UrlState
@@ -182,7 +181,7 @@ async def settle_known_page(
         verdict,
         replace(
             effects,
-            page=replace(_stored_facts(known), identity=_identity_of(lease, context), volatile=volatile),
+            page=replace(known.unchanged(), identity=_identity_of(lease, context), volatile=volatile),
             offers=tuple(offers),
             chain=lease.chain,
             changed=False,
@@ -201,27 +200,6 @@ def _kept_headers(response: Response) -> tuple[tuple[str, str], ...]:
     headers = [(name, value) for name, value in response.headers if name in READ_HEADERS]
     return tuple(
         [(name, value[:_MAX_HEADER_CHARS]) for name, value in headers if name != "link" or "canonical" in value.lower()]
-    )
-
-
-def _stored_facts(known: KnownPage) -> PageUpdate:
-    return PageUpdate(
-        title=known.title,
-        content_hash=known.content_hash,
-        novelty=known.novelty,
-        document=known.document,
-        canonical=known.canonical,
-        snapshot=known.snapshot,
-        word_count=known.word_count,
-        noindex=known.noindex,
-        etag=known.etag,
-        last_modified=known.last_modified,
-        content_type=known.content_type,
-        headers=known.headers,
-        sketch=known.sketch,
-        volatile=known.volatile,
-        render=None if known.render_reason is None else RenderNote(known.render_reason),
-        screenshot=known.screenshot,
     )
 
 

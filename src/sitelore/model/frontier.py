@@ -100,6 +100,27 @@ class KnownPage:
     """Why a browser rendered the page, or should have; None for ordinary HTTP pages."""
     screenshot: BlobKey | None = None
 
+    def unchanged(self) -> PageUpdate:
+        """What a visit stores that keeps the page as it is."""
+        return PageUpdate(
+            title=self.title,
+            content_hash=self.content_hash,
+            novelty=self.novelty,
+            document=self.document,
+            canonical=self.canonical,
+            snapshot=self.snapshot,
+            word_count=self.word_count,
+            noindex=self.noindex,
+            etag=self.etag,
+            last_modified=self.last_modified,
+            content_type=self.content_type,
+            headers=self.headers,
+            sketch=self.sketch,
+            volatile=self.volatile,
+            render=None if self.render_reason is None else RenderNote(self.render_reason),
+            screenshot=self.screenshot,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:
