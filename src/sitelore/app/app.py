@@ -410,7 +410,7 @@ class App:
     async def _visit_context(self, run: Run) -> AsyncIterator[VisitContext]:
         settings, ledger = run.settings, self.ledger.for_tenant(run.tenant)
         sessions = await self.site_sessions.of_run(run.tenant, settings)
-        options = read_options_of(settings, _with_secrets(self.redaction, sessions), login=bool(sessions))
+        options = read_options_of(settings, with_secrets(self.redaction, sessions), login=bool(sessions))
         save_robots = redacting_saver(ledger.save_robots, redactor_of(options.redaction))
         access = RunAccess(self.access, settings, tuple(sessions))
         if access.insecure:
@@ -454,7 +454,7 @@ class App:
                 await self.site_sessions.renew(run.tenant, sessions[session], renewed)
 
 
-def _with_secrets(redaction: Redaction, sessions: Iterable[SiteSession]) -> Redaction:
+def with_secrets(redaction: Redaction, sessions: Iterable[SiteSession]) -> Redaction:
     """Redaction that also removes the values of stored sessions, wherever a page repeats them."""
     secrets = dict.fromkeys((*redaction.secrets, *(secret for session in sessions for secret in session.secrets())))
     return replace(redaction, secrets=tuple(secrets))
@@ -462,7 +462,7 @@ def _with_secrets(redaction: Redaction, sessions: Iterable[SiteSession]) -> Reda
 
 def _login_watch(settings: CrawlSettings, sessions: Iterable[SiteSession]) -> LoginWatch | None:
     """Notices that the crawl is logged out; None when it cannot be."""
-    known = tuple(sessions)
+    known = tuple(session for session in sessions if session.check_url)
     if not known and all(rules.logged_out == LoggedOut() for rules in settings.overrides):
         return None
     from sitelore.crawl.login_watch import LoginWatch  # noqa: PLC0415 few crawls are logged in

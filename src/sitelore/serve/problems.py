@@ -43,6 +43,7 @@ MEDIA_NOT_FOUND = ProblemType("media-not-found", 404, "Media not found")
 TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
 TOKEN_NOT_FOUND = ProblemType("token-not-found", 404, "Token not found")
 USER_NOT_FOUND = ProblemType("user-not-found", 404, "User not found")
+SITE_ACCESS_NOT_FOUND = ProblemType("site-access-not-found", 404, "No access to the site is stored")
 FINDING_NOT_FOUND = ProblemType("finding-not-found", 404, "Finding not found")
 REPOSITORY_NOT_FOUND = ProblemType("repository-not-found", 404, "The site has no connected repository")
 FIX_NOT_FOUND = ProblemType("fix-not-found", 404, "Fix request not found")
@@ -71,7 +72,7 @@ KINDS = (
     SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
     WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
     TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
-    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED, REPOSITORY_NOT_FOUND, FIX_NOT_FOUND, FETCH_FAILED,
+    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED, REPOSITORY_NOT_FOUND, FIX_NOT_FOUND, FETCH_FAILED, SITE_ACCESS_NOT_FOUND,
 )  # fmt: skip
 
 

@@ -21,8 +21,8 @@ from sitelore.app.config.catalogue import BY_NAME, SETTINGS, SHORT_KEYS
 from sitelore.app.config.domain_rules import domain_rules
 from sitelore.app.config.sources import run_settings as merged_settings
 from sitelore.fetch.guard import AddressGuard
-from sitelore.intake.seeds import typed_credentials
-from sitelore.model.errors import BadConfig
+from sitelore.intake.seeds import refuse_credentials
+from sitelore.model.errors import BadConfig, BadUrl
 from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.settings import CrawlSettings, MediaType, Overrides, PersonalPolicy, ReadMode, Scope
 from sitelore.model.url import Url
@@ -288,10 +288,11 @@ def open_url(text: str, field: str, allow_private: tuple[str, ...]) -> str:
     url = Url.parse(text) if text.isprintable() and not text[:1].isspace() else None
     if url is None:
         raise ApiProblem(INVALID, errors=(FieldProblem(field, "not an absolute http(s) URL"),))
+    try:
+        refuse_credentials(text)
+    except BadUrl as problem:
+        raise ApiProblem(INVALID, errors=(FieldProblem(field, str(problem).rstrip(".")),)) from None
     why = AddressGuard((), allow_private).judge_url(url)
     if why is not None:
         raise ApiProblem(ADDRESS_REFUSED, why, (FieldProblem(field, why),))
-    if typed_credentials(text) is not None:
-        reason = "contains credentials; leave them out, and let the operator put them into the server's access file"
-        raise ApiProblem(INVALID, errors=(FieldProblem(field, reason),))
     return str(url)

@@ -15,6 +15,7 @@ from sitelore.app.scrape import FetchError, PageRefused
 from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
+from sitelore.model.access.site_sessions import SiteSession, StoredSession
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import HostProgress, IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, is_id, new_uuid
@@ -147,6 +148,23 @@ class RunService:
         while len(self._scraped) > _MAX_SCRAPED:
             del self._scraped[next(iter(self._scraped))]
         return document, False
+
+    async def stored_access(self) -> list[StoredSession]:
+        """The origins with stored access, without its secrets."""
+        return await self.context.site_sessions.stored(self.context.tenant)
+
+    async def store_access(self, session: SiteSession, caller: Caller) -> StoredSession:
+        """Store access to an origin; what was stored for it before is replaced."""
+        row = await self.context.site_sessions.save(self.context.tenant, session)
+        await self.record(caller, "site-access.changed", session.origin)
+        return row
+
+    async def delete_access(self, origin: str, caller: Caller) -> bool:
+        """Delete the access to an origin; False when there is none."""
+        if not await self.context.site_sessions.forget(self.context.tenant, origin):
+            return False
+        await self.record(caller, "site-access.deleted", origin)
+        return True
 
     async def cancel(self, name: str, caller: Caller) -> Run:
         """Cancel a run. Idempotent."""

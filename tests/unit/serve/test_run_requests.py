@@ -71,7 +71,7 @@ def test_a_seed_with_credentials_is_refused() -> None:
     body = QuickCrawlRequest.model_validate({"url": "https://user:pw@site.example/"})
     with pytest.raises(ApiProblem) as problem:
         quick_settings(body, ())
-    assert problem.value.errors[0].detail.startswith("contains credentials")
+    assert problem.value.errors[0].detail.startswith("the URL contains credentials")
 
 
 def test_an_idempotency_key_belongs_to_one_caller_and_one_request() -> None:

@@ -236,6 +236,31 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of several names that are no enumeration."""
+
+    names: tuple[str, ...]
+
+    def parse(self, text: str) -> str:
+        """A name."""
+        return self.check(text)
+
+    def check(self, value: Any) -> str:
+        """One of the names."""
+        if not isinstance(value, str) or value not in self.names:
+            raise _invalid("value", value, self.hint())
+        return value
+
+    def schema(self) -> Schema:
+        """The names."""
+        return {"type": "string", "enum": list(self.names)}
+
+    def hint(self) -> str:
+        """The names."""
+        return f"{', '.join(self.names[:-1])} or {self.names[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One line of text, checked by a function."""
 
@@ -324,9 +349,10 @@ def any_line(text: str) -> str:
 
 
 def web_url(text: str) -> str:
-    """A URL as a person types it."""
-    from sitelore.intake.seeds import typed_url  # noqa: PLC0415 the command line reads the table of settings at every start
+    """A URL as it is typed, without credentials."""
+    from sitelore.intake.seeds import refuse_credentials, typed_url  # noqa: PLC0415 read at every start of the command line
 
+    refuse_credentials(text)
     return str(typed_url(text))
 
 

@@ -36,9 +36,7 @@ def fix(
         bool, typer.Option("--pull-request", help="Open a draft in the connected repository (`sitelore repository`).")
     ] = False,
     status: Annotated[bool, typer.Option("--status", help="Show what became of the pull requests of the site.")] = False,
-    words: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON with texts of a person by the key of the finding.")
-    ] = None,
+    words: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON with your texts by the key of the finding.")] = None,
     run: Annotated[
         str | None, typer.Option(metavar="RUN", help="A run id, a prefix of one, or `latest`.  [default: the site's latest]")
     ] = None,

@@ -26,7 +26,7 @@ def backup(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Copy everything that is stored, while crawls go on."""
+    """Back up the database and all blobs, during crawls too."""
     from sitelore.app.operations.backup import back_up
     from sitelore.app.settings import operator_settings
 
@@ -110,5 +110,5 @@ def _parsed(name: str, text: str) -> float | None:
 
 def _shown(kept_s: float) -> str:
     if not kept_s:
-        return "for ever"
+        return "forever"
     return f"{kept_s / _DAY_S:g} days" if kept_s >= _DAY_S else f"{kept_s / 3600:g} hours"
