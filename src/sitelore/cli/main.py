@@ -22,6 +22,9 @@ _PARSER_WORDING = (
     (re.compile(r" is not a valid float(?: range)?$"), " is not a number"),
     (re.compile(r" is not in the range x>=(\S+)$"), r" is less than \1"),
     (re.compile(r" is not in the range (\S+)<=x<=(\S+)$"), r" is not between \1 and \2"),
+    (re.compile(r"^No such option: (\S+) \(Possible options: ([^,]+)\)$"), r"no such option: \1; did you mean \2?"),
+    (re.compile(r"^No such option: (\S+) \(Possible options: (.+)\)$"), r"no such option: \1; similar ones: \2"),
+    (re.compile(r"^Got unexpected extra argument(?:\(s\)|s)? \((.+)\)$"), r"unexpected argument: \1"),
     (re.compile(r"^No such command '([^']*(?:://|\.)[^']*)'$"), r"no such command '\1'; did you mean `sitelore crawl \1`?"),
 )
 """Messages of the parser, and what is printed instead."""

@@ -390,6 +390,13 @@ def is_unavailable(error: Exception) -> bool:
     return state in _UNAVAILABLE_STATES or state.startswith("08") or bool(getattr(error, "connection_invalidated", False))
 
 
+def _reason(error: Exception) -> str:
+    """The system's message of a failed connection, without its number and the address; the driver's own one otherwise."""
+    cause = getattr(error, "orig", None) or error
+    number = getattr(cause, "errno", None)
+    return os.strerror(number).lower() if isinstance(number, int) and number > 0 else str(cause).rstrip(".")
+
+
 def postgres_error(error: Exception, name: str) -> SiteloreError | None:
     """The error for users, by SQLSTATE; None for a programming error, which must stay visible as it is."""
     state = _sqlstate(error)
@@ -400,7 +407,7 @@ def postgres_error(error: Exception, name: str) -> SiteloreError | None:
     if state in {"XX001", "XX002"}:
         return CorruptData(f"The database {name} is damaged.")
     if is_unavailable(error) or state[:2] in {"28", "3D", "57"}:
-        return StorageError(f"The database {name} cannot be reached: {getattr(error, 'orig', None) or error}.")
+        return StorageError(f"The database {name} cannot be reached: {_reason(error)}.")
     return None
 
 

@@ -180,7 +180,7 @@ class Size:
         elif isinstance(value, int) and not isinstance(value, bool):
             size = value * self.unit
         else:
-            raise _invalid("size", value, "bytes, 500KB, 10MB or 16MiB")
+            raise _invalid("size", value, f"{'bytes' if self.unit == 1 else 'a number of MB'}, 500KB, 10MB or 16MiB")
         if not self.minimum <= size <= self.maximum:
             raise _invalid("size", value, self._range())
         return size
@@ -279,17 +279,16 @@ class Line:
         """A line that the function accepts."""
         if not isinstance(value, str) or len(value) > self.max_chars or not value.isprintable():
             raise _invalid(self.noun, value, self.hint())
-        if not value.strip() and self.is_empty_allowed:
-            return ""
+        if not value.strip():
+            if self.is_empty_allowed:
+                return ""
+            raise _invalid(self.noun, value, self.hint())
         try:
-            return self.accept(value.strip()) if value.strip() else self._refuse(value)
+            return self.accept(value.strip())
         except BadUrl as problem:
             raise ValueError(str(problem).rstrip(".")) from None
         except ValueError as problem:
             raise _invalid(self.noun, value, str(problem) or self.hint()) from None
-
-    def _refuse(self, value: str) -> str:
-        raise _invalid(self.noun, value, self.hint())
 
     def schema(self) -> Schema:
         """A text."""

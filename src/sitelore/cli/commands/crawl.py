@@ -473,6 +473,11 @@ async def _exit_code(app: App, run: Run, summary: Summary) -> int:
 
         note(f"sitelore: no page was kept: {await seed_problems(app.ledger, run.id)}")
         return 1
+    if len(run.settings.seeds) > 1 and summary.counts.errors:
+        from sitelore.crawl.maintenance import failed_seeds
+
+        for problem in await failed_seeds(app.ledger, run.id):
+            note(f"note: a seed failed: {problem}")
     return 0
 
 
@@ -481,12 +486,14 @@ async def _similar_host(app: App, run: Run) -> str:
     from difflib import get_close_matches
 
     from sitelore.model.response import Failure
+    from sitelore.model.states import RunState
     from sitelore.model.url import Url
 
     if f"{Failure.DNS}:" not in run.error or not run.settings.seeds:
         return ""
     host = Url.trusted(run.settings.seeds[0]).host
-    sites = {other.site_name for other in await app.ledger.runs() if other.site_name != run.site_name}
+    runs = [other for other in await app.ledger.runs() if other.state is not RunState.FAILED]
+    sites = {other.site_name for other in runs if other.site_name != run.site_name}
     similar = get_close_matches(host, sorted(sites), 1) or ([] if "." in host else [f"{host}.com"])
     return f"; did you mean {similar[0]}?" if similar else ""
 
