@@ -43,7 +43,7 @@ def fix(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Write patches that mend what an audit has found. The checkout itself is not changed."""
+    """Write patches that fix what an audit has found. The checkout itself is not changed."""
     from sitelore.app.audit.fixing import write_fixes
 
     if pull_request or status:
