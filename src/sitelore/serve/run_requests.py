@@ -288,11 +288,11 @@ def open_url(text: str, field: str, allow_private: tuple[str, ...]) -> str:
     url = Url.parse(text) if text.isprintable() and not text[:1].isspace() else None
     if url is None:
         raise ApiProblem(INVALID, errors=(FieldProblem(field, "not an absolute http(s) URL"),))
+    why = AddressGuard((), allow_private).judge_url(url)
+    if why is not None:
+        raise ApiProblem(ADDRESS_REFUSED, why, (FieldProblem(field, why),))
     try:
         refuse_credentials(text)
     except BadUrl as problem:
         raise ApiProblem(INVALID, errors=(FieldProblem(field, str(problem).rstrip(".")),)) from None
-    why = AddressGuard((), allow_private).judge_url(url)
-    if why is not None:
-        raise ApiProblem(ADDRESS_REFUSED, why, (FieldProblem(field, why),))
     return str(url)
