@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
         Ignore,
         RuleFindings,
     )
+    from sitelore.model.platform.audit_log import EntryFor
     from sitelore.model.search import (
         ChunkRecord,
         ChunkTable,
@@ -287,6 +288,10 @@ class Ledger(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> Ledger:
         """The ledger of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> Ledger:
+        """These rows, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
@@ -546,6 +551,10 @@ class SearchIndex(Protocol):
         """The search index of another tenant in the same database."""
         ...
 
+    def recording(self, entry_for: EntryFor) -> SearchIndex:
+        """These pages, whose next change goes into the audit log in the same transaction."""
+        ...
+
     async def site_stats(self, model: str = "") -> list[SiteIndexStats]:
         """Index statistics of all sites of the tenant, by name."""
         ...
@@ -653,6 +662,10 @@ class AuditStore(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> AuditStore:
         """The audits of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> AuditStore:
+        """These audits, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def request(self, site: SiteId) -> AuditRecord | None:

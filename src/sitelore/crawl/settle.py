@@ -62,20 +62,20 @@ async def settle_page(
     shown = _shown_media(document, context.settings.media, reading.refused_links)
     offers += context.offer_builder.media(lease, shown or ())
     comparison = await compare_with_known(context.blobs, lease.known, reading)
-    screenshot = _screenshot(page_fetch, reading)
+    screenshot = await _store_screenshot(lease, page_fetch, reading, context)
     facts = replace(
         page_update(response, reading, document.key, comparison),
         snapshot=snapshot.key if snapshot else None,
         identity=_identity_of(lease, context),
         render=page_fetch.note,
-        screenshot=screenshot.key if screenshot else None,
+        screenshot=screenshot,
     )
     effects = replace(
         fetch_cost(response),
         page=facts,
         offers=tuple(offers),
         chain=lease.chain,
-        blobs=tuple(blob for blob in (document, snapshot, screenshot) if blob is not None),
+        blobs=tuple(blob for blob in (document, snapshot) if blob is not None),
         redactions=reading.redactions,
         changed=None if lease.known is None else comparison.changed,
         shown=shown,
@@ -114,12 +114,11 @@ def _shown_media(document: Blob, policy: MediaPolicy, nofollow: Collection[Url])
     return media_of_blob(document, policy, nofollow)
 
 
-def _screenshot(page_fetch: PageFetch, reading: Reading) -> Blob | None:
-    if not page_fetch.screenshot:
+async def _store_screenshot(lease: Lease, page_fetch: PageFetch, reading: Reading, context: VisitContext) -> BlobKey | None:
+    """Store the screenshot of a page, except where the page shows a secret (pixels cannot be redacted) or forbids archiving."""
+    if context.screenshots is None or not page_fetch.screenshot or reading.redactions or reading.noarchive:
         return None
-    from sitelore.extract.page_objects.media import screenshot_blob  # noqa: PLC0415 few runs take screenshots
-
-    return screenshot_blob(page_fetch.screenshot, reading)
+    return await context.screenshots.store(lease.url_id, page_fetch.screenshot)
 
 
 def _sitemaps_of_site(lease: Lease, robots: RobotsVerdict, context: VisitContext) -> list[Offer]:

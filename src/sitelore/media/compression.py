@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from sitelore.media.metadata import strip_metadata
 from sitelore.media.svg import NotSvg, sanitise_svg, svg_size
 
 if TYPE_CHECKING:
@@ -126,9 +127,10 @@ def _smaller(data: bytes, image: pyvips.Image, extension: str) -> CompressedImag
         return CompressedImage(saved, image.width, image.height)
     import pyvips  # noqa: PLC0415 as above
 
-    # The original is stored: its size is that after it is turned upright.
+    # The original is stored, without metadata: its size is that after it is turned upright.
     original = pyvips.Image.new_from_buffer(data, "", access="sequential").autorot()
-    return CompressedImage(width=original.width, height=original.height)
+    stripped = strip_metadata(data, extension)
+    return CompressedImage(stripped if len(stripped) < len(data) else b"", original.width, original.height)
 
 
 def _refusal(header: pyvips.Image) -> CompressedImage | None:

@@ -99,6 +99,7 @@ class KnownPage:
     render_reason: RenderReason | None = None
     """Why a browser rendered the page, or should have; None for ordinary HTTP pages."""
     screenshot: BlobKey | None = None
+    """Of a file of the media store (`screenshot_key`), or of a blob where an older version took it."""
 
     def unchanged(self) -> PageUpdate:
         """What a visit stores that keeps the page as it is."""
@@ -143,6 +144,8 @@ class Lease:
     """The wave that admitted the row. A worker that knows an older wave must reload the run before the visit."""
     known_media: KnownMedia | None = None
     """What is known of a media URL."""
+    url_id: int = 0
+    """The id of the URL within its site."""
 
 
 @dataclass(frozen=True, slots=True)

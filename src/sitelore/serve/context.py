@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
+from sitelore.model.platform.audit_log import EntryFor
 from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, RequestClass, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
@@ -56,8 +57,8 @@ class AppContext:
     directory: AccountDirectory
     """Users, tokens and audit logs of all tenants."""
     rate_limiter: RateLimiter
-    delete_channel: Callable[[Channel], Awaitable[None]]
-    """Cancels the crawl of a channel and deletes everything of its site."""
+    delete_channel: Callable[[Channel, EntryFor], Awaitable[None]]
+    """Cancels the crawl of a channel and deletes everything of its site; the entry goes into the audit log."""
     delete_tenant: Callable[[Tenant], Awaitable[None]]
     """Cancels the runs of a tenant and deletes everything of it."""
     open_webhooks: Callable[[], WebhookService]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import errno
 import functools
 import hashlib
@@ -43,6 +44,8 @@ from sitelore.store.tenants import app_role, for_tenant
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+    from sitelore.model.platform.audit_log import EntryFor
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -473,13 +476,28 @@ class Repository:
     def __init__(self, engine: Engine, tenant: TenantId) -> None:
         self._engine = engine
         self._tenant = tenant
+        self.entry_for: EntryFor | None = None
 
     def for_tenant(self, tenant: TenantId) -> Self:
         """The repository of another tenant in the same database."""
         return self if tenant == self._tenant else type(self)(self._engine, tenant)
 
+    def recording(self, entry_for: EntryFor) -> Self:
+        """This repository, whose changes go into the audit log in the same transaction; `entry_for` sees their results."""
+        recording = copy.copy(self)
+        recording.entry_for = entry_for
+        return recording
+
     async def _write(self, fn: TenantFunction[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._engine.write(for_tenant, fn, self._tenant, *args, **kwargs)
+        entry_for = self.entry_for
+        if entry_for is None:
+            return await self._engine.write(for_tenant, fn, self._tenant, *args, **kwargs)
+        from sitelore.store.platform.accounts.audit_log import recorded  # noqa: PLC0415 - a crawl does without
+
+        def change(conn: sa.Connection, tenant: TenantId) -> T:
+            return recorded(conn, tenant, entry_for, lambda: fn(conn, tenant, *args, **kwargs))
+
+        return await self._engine.write(for_tenant, change, self._tenant)
 
     async def _read(self, fn: TenantFunction[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._engine.read(for_tenant, fn, self._tenant, *args, **kwargs)

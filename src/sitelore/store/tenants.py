@@ -27,6 +27,8 @@ from sitelore.store.statements import insert_for, next_id_of_all
 P = ParamSpec("P")
 T = TypeVar("T")
 
+SUSPENDED = sa.select(tenants.c.id).where(tenants.c.suspended_at.is_not(None))
+"""Ids of suspended tenants: nothing is started or sent for them."""
 APP_ROLE = "sitelore_app"
 _ALL_TENANTS = "*"
 _SHARED_TABLES = frozenset({

@@ -174,7 +174,7 @@ def claim(
     # which is when a run is young and grows fastest.
     execute_many(conn, lease_statement, [(worker, now + lease_s, tenant, *row[:2]) for row in rows])
     known = known_pages(conn, tenant, run, [row.url_id for row in rows])
-    leases = [lease_of(run, row[2:], known.get(row.url_id)) for row in rows]
+    leases = [lease_of(run, row[1:], known.get(row.url_id)) for row in rows]
     return _with_known_media(conn, tenant, run, leases) if any(lease.kind is RowKind.MEDIA for lease in leases) else leases
 
 
