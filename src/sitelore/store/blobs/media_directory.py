@@ -118,8 +118,8 @@ def _keys(root: Path, tenant: TenantId, stored_before: float) -> list[str]:
     for directory in directories_of(tenant):
         for folder, _, names in os.walk(root / directory):
             paths = (Path(folder, name) for name in names)
-            found = ((path, key_at(path.relative_to(root).as_posix())) for path in paths)
-            keys += [key for path, key in found if key is not None and path.stat().st_mtime < stored_before]
+            keyed = ((path, key_at(path.relative_to(root).as_posix())) for path in paths)
+            keys += [key for path, key in keyed if key is not None and path.stat().st_mtime < stored_before]
     return keys
 
 
