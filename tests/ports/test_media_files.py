@@ -57,6 +57,8 @@ async def test_a_screenshot_is_in_the_folder_of_its_channel_and_the_last_one_cou
     assert await keys(files.for_tenant(TenantId(7))) == set()
     assert await files.delete([key], math.inf) == 1
     assert await keys(files) == set()
+    if isinstance(files, DirectoryMediaFiles):
+        assert list(tmp_path.iterdir()) == [], "names of empty directories hold ids"
     await files.put(key, b"new")
     await files.restore([key])
     assert await files.get(key) == b"new", "what was put again meanwhile is newer"

@@ -73,7 +73,7 @@ class DirectoryMediaFiles:
 
     async def delete(self, keys: Sequence[str], stored_before: float) -> int:
         """Delete files, except those that were put again since this time."""
-        return await self._call(partial(_delete, [self._path(key) for key in keys], stored_before))
+        return await self._call(partial(_delete, self._root, [self._path(key) for key in keys], stored_before))
 
     async def purge(self, keys: Sequence[str], deleted_before: float) -> int:  # noqa: ARG002
         """Do nothing: deleted files are gone."""
@@ -123,11 +123,21 @@ def _keys(root: Path, tenant: TenantId, stored_before: float) -> list[str]:
     return keys
 
 
-def _delete(paths: Sequence[Path], stored_before: float) -> int:
+def _delete(root: Path, paths: Sequence[Path], stored_before: float) -> int:
+    """Delete files, and the directories that become empty: their names hold ids of tenants and channels."""
     deleted = 0
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime < stored_before:
                 path.unlink()
                 deleted += 1
+    for folder in sorted({path.parent for path in paths}):
+        _remove_empty(root, folder)
     return deleted
+
+
+def _remove_empty(root: Path, folder: Path) -> None:
+    with contextlib.suppress(OSError):  # not empty, or gone
+        while folder != root:
+            folder.rmdir()
+            folder = folder.parent
