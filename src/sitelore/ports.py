@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         WavePlan,
     )
     from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId, WorkerId
+    from sitelore.model.platform.audit_log import EntryFor
     from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
     from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
     from sitelore.model.search import (
@@ -286,6 +287,10 @@ class Ledger(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> Ledger:
         """The ledger of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> Ledger:
+        """These rows, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
@@ -545,6 +550,10 @@ class SearchIndex(Protocol):
         """The search index of another tenant in the same database."""
         ...
 
+    def recording(self, entry_for: EntryFor) -> SearchIndex:
+        """These pages, whose next change goes into the audit log in the same transaction."""
+        ...
+
     async def site_stats(self, model: str = "") -> list[SiteIndexStats]:
         """Index statistics of all sites of the tenant, by name."""
         ...
@@ -652,6 +661,10 @@ class AuditStore(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> AuditStore:
         """The audits of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> AuditStore:
+        """These audits, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def request(self, site: SiteId) -> AuditRecord | None:

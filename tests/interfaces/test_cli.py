@@ -176,6 +176,7 @@ def test_a_host_name_that_does_not_resolve_brings_a_suggestion(tmp_path: Path) -
     assert "did you mean" not in done.stderr
     with sqlite3.connect(tmp_path / "sitelore.db") as database:
         database.execute("UPDATE sites SET name = 'example.invalid'")
+        database.execute("UPDATE runs SET state = 'COMPLETED'")
     done = sitelore("crawl", "exmaple.invalid", "--data", tmp_path)
     assert done.stderr.splitlines()[-1].endswith("; did you mean example.invalid?")
     done = sitelore("crawl", "no-such-name", "--data", tmp_path)

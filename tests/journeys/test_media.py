@@ -278,6 +278,13 @@ async def test_what_is_no_picture_or_a_bomb_is_not_stored(tmp_path: Path) -> Non
     assert (done.media, on_disk(tmp_path)) == ([], {})
 
 
+async def test_a_file_larger_than_its_limit_is_not_stored(tmp_path: Path) -> None:
+    with serve(with_media()) as server:
+        done = await crawl(tmp_path, crawl_settings(server.url("/"), media=replace(ALL, file_bytes=4096)))
+    rows = {url.removeprefix(server.origin): state for url, state in done.media_rows.items()}
+    assert (rows["/large.jpg"], rows["/logo.png"], rows["/clip.mp4"]) == ("too_large", "VISITED", "VISITED")
+
+
 async def test_documents_are_found_by_search_and_no_pages_of_the_export(tmp_path: Path) -> None:
     with serve(with_media()) as server:
         done = await crawl(tmp_path, crawl_settings(server.url("/"), media=ALL))

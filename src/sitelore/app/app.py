@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from sitelore.fetch.access import RunAccess
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.model.frontier import Run, Tenant
+    from sitelore.model.platform.audit_log import EntryFor
     from sitelore.model.platform.channels import Channel
     from sitelore.model.url import Url
     from sitelore.platform.channels.schedules import Scheduler
     from sitelore.platform.media import MediaService
+    from sitelore.platform.video_thumbnails import VideoThumbnails
     from sitelore.platform.webhooks.endpoints import WebhookService
     from sitelore.platform_ports import Channels, MediaFiles
     from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
@@ -114,7 +116,7 @@ class App:
         from sitelore.platform.media import MediaService  # noqa: PLC0415 not needed by a crawl
 
         opened = self.media.of(tenant)
-        return MediaService(opened.library, opened.files, opened.images, self.clock)
+        return MediaService(opened.library, opened.files, opened.images, self.webhooks.video_thumbnails(), self.clock)
 
     @property
     def gate(self) -> HostGate:
@@ -154,11 +156,11 @@ class App:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
 
-    async def delete_channel(self, channel: Channel) -> None:
-        """Cancel the crawl of a channel and delete everything of its site."""
+    async def delete_channel(self, channel: Channel, entry_for: EntryFor) -> None:
+        """Cancel the crawl of a channel and delete everything of its site; the entry goes into the audit log."""
         from sitelore.app.operations.deletion import delete_channel  # noqa: PLC0415 not needed by a crawl
 
-        await delete_channel(self, channel)
+        await delete_channel(self, channel, entry_for)
 
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Cancel the runs of a tenant and delete everything of it."""
@@ -273,6 +275,8 @@ class LazyWebhooks:
         self._service: WebhookService | None = None
         self._fixes: FixService | None = None
         self._fetcher: Fetcher | None = None
+        self._thumbnails: VideoThumbnails | None = None
+        self._thumbnail_fetcher: Fetcher | None = None
 
     def service(self) -> WebhookService:
         """The webhooks of all tenants; one object for the life of the application."""
@@ -304,6 +308,17 @@ class LazyWebhooks:
             self._fixes = FixService(app, store, secrets, AddressGuard((), operator_settings().allow_private), self._access())
         return self._fixes
 
+    def video_thumbnails(self) -> VideoThumbnails:
+        """Pictures of videos at their providers; one object for the life of the application."""
+        if self._thumbnails is None:
+            from sitelore.fetch.guard import AddressGuard  # noqa: PLC0415 see above
+            from sitelore.fetch.http.client import HttpFetcher  # noqa: PLC0415 see above
+            from sitelore.platform.video_thumbnails import FETCH_SETTINGS, VideoThumbnails  # noqa: PLC0415 see above
+
+            self._thumbnail_fetcher = HttpFetcher(FETCH_SETTINGS, AddressGuard((), ()), access=self._access())
+            self._thumbnails = VideoThumbnails(self._thumbnail_fetcher)
+        return self._thumbnails
+
     def _access(self) -> RunAccess:
         """The operator's proxies and certificates, without headers and credentials for sites."""
         from sitelore.fetch.access import RunAccess  # noqa: PLC0415 see above
@@ -318,9 +333,10 @@ class LazyWebhooks:
         return SqlRetention(self._parts[0], tenant)
 
     async def close(self) -> None:
-        """Close the connections to receivers."""
-        if self._fetcher is not None:
-            await self._fetcher.close()
+        """Close the connections to receivers and providers."""
+        for fetcher in (self._fetcher, self._thumbnail_fetcher):
+            if fetcher is not None:
+                await fetcher.close()
 
 
 class LazyMedia:
@@ -341,6 +357,10 @@ class LazyMedia:
             self._opened = MediaContext(self._open_files(), SqlMediaLibrary(self._engine, tenant), ImagePool())
         opened = self._opened
         return replace(opened, files=opened.files.for_tenant(tenant), library=opened.library.for_tenant(tenant))
+
+    def files(self, tenant: TenantId) -> MediaFiles:
+        """The files of a tenant."""
+        return self.of(tenant).files
 
     async def close(self) -> None:
         """End the processes."""

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.background import in_background, keep_running, wait
-from sitelore.crawl.context import Progress, VisitContext, WorkerContext, read_options_of, rules_of
+from sitelore.crawl.context import Progress, ScreenshotContext, VisitContext, WorkerContext, read_options_of, rules_of
 from sitelore.crawl.maintenance import Maintenance, announce_state, interrupt_run, interruption_of, session_error
 from sitelore.crawl.page_fetch import NavigationPolicy, render_as_fetch
 from sitelore.crawl.runs import RunScheduler
@@ -201,12 +201,17 @@ async def _wake_on_signals(app: App, scheduler: RunScheduler) -> None:
                 await scheduler.announce(RunId(""))
 
 
+async def _screenshots(app: App, run: Run) -> ScreenshotContext:
+    media = app.media.of(run.tenant)
+    return ScreenshotContext(media, await media.library.screenshot_folder(run.site))
+
+
 @asynccontextmanager
 async def visit_context(app: App, run: Run) -> AsyncIterator[VisitContext]:
     """The dependencies of the visits of a run, closed at the end."""
     settings, ledger = run.settings, app.ledger.for_tenant(run.tenant)
     sessions = await app.site_sessions.of_run(run.tenant, settings)
-    options = read_options_of(settings, _with_secrets(app.redaction, sessions), login=bool(sessions))
+    options = read_options_of(settings, with_secrets(app.redaction, sessions), login=bool(sessions))
     save_robots = redacting_saver(ledger.save_robots, redactor_of(options.redaction))
     access = RunAccess(app.access, settings, tuple(sessions))
     if access.insecure:
@@ -236,6 +241,7 @@ async def visit_context(app: App, run: Run) -> AsyncIterator[VisitContext]:
         renderer=renderer,
         rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
         media=app.media.of(run.tenant) if settings.media.types else None,
+        screenshots=await _screenshots(app, run) if settings.rendering.screenshots else None,
         login_watch=_login_watch(settings, sessions),
         renewed_secrets=access.renewed_secrets,
     )
@@ -250,7 +256,7 @@ async def visit_context(app: App, run: Run) -> AsyncIterator[VisitContext]:
             await app.site_sessions.renew(run.tenant, sessions[session], renewed)
 
 
-def _with_secrets(redaction: Redaction, sessions: Iterable[SiteSession]) -> Redaction:
+def with_secrets(redaction: Redaction, sessions: Iterable[SiteSession]) -> Redaction:
     """Redaction that also removes the values of stored sessions, wherever a page repeats them."""
     secrets = dict.fromkeys((*redaction.secrets, *(secret for session in sessions for secret in session.secrets())))
     return replace(redaction, secrets=tuple(secrets))
@@ -258,7 +264,7 @@ def _with_secrets(redaction: Redaction, sessions: Iterable[SiteSession]) -> Reda
 
 def _login_watch(settings: CrawlSettings, sessions: Iterable[SiteSession]) -> LoginWatch | None:
     """Notices that the crawl is logged out; None when it cannot be."""
-    known = tuple(sessions)
+    known = tuple(session for session in sessions if session.check_url)
     if not known and all(rules.logged_out == LoggedOut() for rules in settings.overrides):
         return None
     from sitelore.crawl.login_watch import LoginWatch  # noqa: PLC0415 few crawls are logged in

@@ -104,6 +104,8 @@ def operator_settings() -> OperatorSettings:
         raise UsageError(
             f"SITELORE_DATABASE_URL, SITELORE_REDIS_URL and SITELORE_BLOBS_URL must be set together; missing: {missing}"
         )
+    if urls["database_url"] and not urls["database_url"].startswith(("postgresql://", "postgres://", "postgresql+")):
+        raise UsageError("SITELORE_DATABASE_URL: only Postgres is supported (use postgresql://user:password@host/database)")
     return OperatorSettings(
         **urls,
         blobs_secrets={name: text for name, variable in _BLOB_CREDENTIALS.items() if (text := os.environ.get(variable, ""))},

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sitelore.model.document import ReadOptions
-from sitelore.model.ids import TenantId
+from sitelore.model.ids import BlobKey, TenantId
+from sitelore.model.platform.media import screenshot_key
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, ReadMode, Redaction
 from sitelore.model.url import DEFAULT_RULES, KeyRules
 
@@ -120,11 +121,11 @@ class MediaContext:
 
     def hold(self, key: str) -> None:
         """Remember a file that is about to be stored."""
-        self.pending[self.files.prefix + key] += 1
+        self.pending[self.files.place(key)] += 1
 
     def release(self, key: str) -> None:
         """Forget a file whose settlement was written or rejected."""
-        place = self.files.prefix + key
+        place = self.files.place(key)
         if self.pending[place] > 1:
             self.pending[place] -= 1
         else:
@@ -132,10 +133,26 @@ class MediaContext:
 
     def is_pending(self, key: str) -> bool:
         """Whether the settlement of a file is not written yet."""
-        return self.files.prefix + key in self.pending
+        return self.files.place(key) in self.pending
 
 
 MAX_VIDEOS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenshotContext:
+    """Where the screenshots of a run's pages are stored."""
+
+    media: MediaContext
+    folder: str
+    """The channel of the site, or the id of the site."""
+
+    async def store(self, page: int, jpeg: bytes) -> BlobKey:
+        """Store the screenshot of a page, by the id of its URL, in place of the one before. Returns its key."""
+        key = screenshot_key(self.folder, page)
+        self.media.hold(key)
+        await self.media.files.put(key, jpeg)
+        return BlobKey(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +176,8 @@ class VisitContext:
     """Probes made in the browser, for rendered pages: a site's error page may look different there."""
     media: MediaContext | None = None
     """None in a run that downloads no media."""
+    screenshots: ScreenshotContext | None = None
+    """None in a run that takes no screenshots."""
     login_watch: LoginWatch | None = None
     """None in a run that cannot be logged out: without a stored session and without declared signs."""
 

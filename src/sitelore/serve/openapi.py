@@ -81,7 +81,8 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     *account_schemas.ANSWERS, *webhook_schemas.ANSWERS, *media_schemas.ANSWERS,
     *operation_schemas.ANSWERS, *fix_schemas.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
-    schemas.FixProposalView, schemas.IssueList, *page_schemas.ANSWERS, *run_schemas.ANSWERS,
+    schemas.FixProposalView, schemas.IssueList,
+    schemas.SiteAccessView, schemas.SiteAccessList, *page_schemas.ANSWERS, *run_schemas.ANSWERS,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

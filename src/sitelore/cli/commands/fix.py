@@ -36,16 +36,14 @@ def fix(
         bool, typer.Option("--pull-request", help="Open a draft in the connected repository (`sitelore repository`).")
     ] = False,
     status: Annotated[bool, typer.Option("--status", help="Show what became of the pull requests of the site.")] = False,
-    words: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON with texts of a person by the key of the finding.")
-    ] = None,
+    words: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON with your texts by the key of the finding.")] = None,
     run: Annotated[
         str | None, typer.Option(metavar="RUN", help="A run id, a prefix of one, or `latest`.  [default: the site's latest]")
     ] = None,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Write patches that mend what an audit has found. The checkout itself is not changed."""
+    """Write patches that fix what an audit has found. The checkout itself is not changed."""
     from sitelore.app.audit.fixing import write_fixes
 
     if pull_request or status:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from sitelore.model.ids import NO_TEXT, CleanText, SiteId
+from sitelore.model.ids import NO_TEXT, CleanText, SiteId, TenantId
 from sitelore.model.settings import MediaType
 from sitelore.model.url import Url
 
+_SCREENSHOTS = "screenshots/"
 MAX_TEXT_CHARS = 10_000
 """Characters of a document's text that are stored with it for display. The search index has all of it."""
 
@@ -145,6 +146,26 @@ class MediaTotals:
 def video_hash(provider: str, video_id: str) -> str:
     """The content hash of a video that is not downloaded."""
     return hashlib.sha256(f"{provider}:{video_id}".encode()).hexdigest()
+
+
+def screenshot_key(folder: str, page: int) -> str:
+    """The key of the screenshot of a page, by the id of its URL. `folder`: the channel of its site, or the id of the site."""
+    return f"{_SCREENSHOTS}{folder}/{page}.jpg"
+
+
+def is_screenshot(key: str) -> bool:
+    """Whether this is the key of a screenshot that is a file, and not a blob of an older version."""
+    return key.startswith(_SCREENSHOTS)
+
+
+def place_of(tenant: TenantId, key: str) -> str:
+    """Where the file of a key is in a store: `webmedia/{tenant}/images/{hash}.jpg`, and for screenshots
+    `webpages/{tenant}/{channel}/screenshots/{page}.jpg`.
+    """
+    if is_screenshot(key):
+        folder, _, name = key.removeprefix(_SCREENSHOTS).partition("/")
+        return f"webpages/{tenant}/{folder}/{_SCREENSHOTS}{name}"
+    return f"webmedia/{tenant}/{key}"
 
 
 def thumbnail_key(content_hash: str) -> str:

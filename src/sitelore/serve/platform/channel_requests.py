@@ -16,6 +16,7 @@ from sitelore.model.platform.channels import (
     ChannelSettings,
     Frequency,
     Plan,
+    Screenshots,
     TenantCrawlSettings,
 )
 from sitelore.model.settings import MediaType
@@ -38,6 +39,10 @@ Cron = Annotated[
     str | None,
     Field(max_length=100, description="Its own schedule, five fields; null: the tenant's frequency.", examples=["30 3 * * 1"]),
 ]
+ScreenshotMode = Annotated[
+    Literal["NONE", "RENDERED", "ALL"],
+    Field(description="Which pages get a screenshot: none, those that need a browser, or all, which are then rendered."),
+]
 TimeZone = Annotated[str, Field(max_length=100, description="An IANA time zone.", examples=["Europe/Prague"])]
 
 
@@ -53,6 +58,7 @@ class NewChannelRequest(BaseModel):
     max_pages: MaxPages = None
     include_media: Annotated[bool, Field(description="Whether images, videos and documents are downloaded.")] = True
     media_types: MediaTypes = ["IMAGE", "VIDEO", "DOCUMENT"]
+    screenshots: ScreenshotMode = "RENDERED"
     cron: Cron = None
     time_zone: TimeZone | None = None
 
@@ -68,6 +74,7 @@ class ChannelChanges(BaseModel):
     max_pages: MaxPages = None
     include_media: bool | None = None
     media_types: MediaTypes | None = None
+    screenshots: ScreenshotMode | None = None
     cron: Cron = None
     time_zone: TimeZone | None = None
 
@@ -117,7 +124,15 @@ class BrandChanges(BaseModel):
 def new_settings(body: NewChannelRequest) -> ChannelSettings:
     """The settings of a new channel."""
     media_types = tuple(dict.fromkeys(map(MediaType, body.media_types)))
-    return ChannelSettings(body.max_depth, body.max_pages, body.include_media, media_types, body.cron, body.time_zone)
+    return ChannelSettings(
+        body.max_depth,
+        body.max_pages,
+        body.include_media,
+        media_types,
+        body.cron,
+        body.time_zone,
+        Screenshots(body.screenshots),
+    )
 
 
 def changed_settings(body: ChannelChanges, channel: Channel) -> ChannelSettings:
@@ -130,6 +145,8 @@ def changed_settings(body: ChannelChanges, channel: Channel) -> ChannelSettings:
         raise ApiProblem(INVALID, errors=(FieldProblem(f"body.{to_camel(wrong[0])}", "must not be null"),))
     if "media_types" in changes:
         changes["media_types"] = tuple(dict.fromkeys(map(MediaType, changes["media_types"])))
+    if "screenshots" in changes:
+        changes["screenshots"] = Screenshots(changes["screenshots"])
     return replace(channel.settings, **changes)
 
 

@@ -238,8 +238,8 @@ async def ignore_finding(
 ) -> Response:
     """Ignore a finding, or all findings of its rule on its page or site, until a day or for ever."""
     decision = _decision(await _known(site_id, finding_id, service), body, caller, service.context.clock())
-    await service.context.audits.ignore(site_id, decision)
-    await service.record(caller, "finding.ignored", f"finding:{finding_id}")
+    entry = service.entry_for(caller, "finding.ignored", f"finding:{finding_id}", lambda _: True)
+    await service.context.audits.recording(entry).ignore(site_id, decision)
     return json_response(_finding(await _known(site_id, finding_id, service)))
 
 
@@ -252,8 +252,8 @@ async def stop_ignoring(caller: Manager, site_id: KnownSite, finding_id: Finding
     """Delete the decision that covers a finding. All findings that it covered are open again."""
     record = await _known(site_id, finding_id, service)
     if record.ignored is not None:
-        await service.context.audits.stop_ignoring(site_id, record.ignored)
-        await service.record(caller, "finding.reopened", f"finding:{finding_id}")
+        entry = service.entry_for(caller, "finding.reopened", f"finding:{finding_id}", lambda _: True)
+        await service.context.audits.recording(entry).stop_ignoring(site_id, record.ignored)
     return json_response(_finding(await _known(site_id, finding_id, service)))
 
 
@@ -295,10 +295,10 @@ async def list_audits(
 )
 async def start_audit(caller: Crawler, site_id: KnownSite, service: Service) -> Response:
     """Queue an audit of the latest completed run, also again. A server does it in the background; `audits` has its state."""
-    record = await service.context.audits.request(site_id)
+    entry = service.entry_for(caller, "audit.requested", lambda record: f"run:{record.run}")
+    record = await service.context.audits.recording(entry).request(site_id)
     if record is None:
         raise ApiProblem(problems.CONFLICT, "no run of the site has completed, or a later one was audited; crawl it first")
-    await service.record(caller, "audit.requested", f"run:{record.run}")
     return json_response(_audit(record), 202)
 
 
@@ -344,8 +344,8 @@ async def change_settings(caller: Manager, site: SiteName, site_id: KnownSite, b
         audit_config(options)
     except BadConfig as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.rules", str(problem)),)) from None
-    await service.context.audits.save_settings(site_id, options)
-    await service.record(caller, "audit-settings.changed", f"site:{site}")
+    entry = service.entry_for(caller, "audit-settings.changed", f"site:{site}", lambda _: True)
+    await service.context.audits.recording(entry).save_settings(site_id, options)
     return json_response(_options(options))
 
 

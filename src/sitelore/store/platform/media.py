@@ -27,7 +27,7 @@ from sitelore.model.platform.media import (
 from sitelore.model.settings import MediaType
 from sitelore.model.url import Url
 from sitelore.store.pages.site_urls import url_ids
-from sitelore.store.platform.schema import media, media_sites, media_urls, page_media
+from sitelore.store.platform.schema import channels, media, media_sites, media_urls, page_media
 from sitelore.store.rows import storable
 from sitelore.store.runs.counts import Changes
 from sitelore.store.schema import key_of, pages, site_urls, urls
@@ -472,6 +472,22 @@ def references_after(conn: sa.Connection, tenant: TenantId, after: int) -> list[
     c = media.c
     query = sa.select(c.id, c.content_hash, c.storage_key).where(c.tenant_id == tenant, c.id > after)
     return [(row[0], row[1], row[2] or "") for row in conn.execute(query.order_by(c.id).limit(MEDIA_PER_READ))]
+
+
+def screenshot_folder(conn: sa.Connection, tenant: TenantId, site: SiteId) -> str:
+    """The folder of the screenshots of a site: its channel, or without one the id of the site."""
+    c = channels.c
+    channel = conn.scalar(sa.select(c.id).where(c.tenant_id == tenant, c.site_id == site))
+    return str(channel or site)
+
+
+def screenshots_after(conn: sa.Connection, tenant: TenantId, after: tuple[int, int]) -> list[tuple[int, int, str]]:
+    """The next screenshots in the order of site and page, with these; fewer than `MEDIA_PER_READ` at the end."""
+    c = pages.c
+    query = sa.select(c.site_id, c.url_id, c.screenshot).where(c.tenant_id == tenant, c.screenshot.is_not(None))
+    last = sa.tuple_(sa.literal(after[0], c.site_id.type), sa.literal(after[1], c.url_id.type))
+    later = query.where(sa.tuple_(c.site_id, c.url_id) > last)
+    return [(row[0], row[1], row[2]) for row in conn.execute(later.order_by(c.site_id, c.url_id).limit(MEDIA_PER_READ))]
 
 
 def page_ids(conn: sa.Connection, tenant: TenantId, site: SiteId, page_urls: Iterable[Url]) -> dict[Url, int]:

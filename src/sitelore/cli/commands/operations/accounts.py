@@ -173,7 +173,7 @@ def rotate_token(
 
 @token.command("revoke")
 def revoke_token(token_id: TokenId, tenant_name: InTenant = DEFAULT_TENANT_NAME, data: Data = DATA) -> None:
-    """Revoke a token at once and for good."""
+    """Revoke a token immediately and permanently."""
 
     async def work(app: App) -> Token | None:
         return await (await _account_service(app, tenant_name)).revoke_token(_id_of(token_id))
