@@ -198,9 +198,9 @@ async def _reindex(data: Path, names: tuple[str, ...], *, fresh: bool, embedding
         written: dict[str, IndexWritten] = {}
         texts = 0
         with _IndexProgress() as watch:
+            for site in await _sites(service, names) if fresh else ():
+                await service.drop_index(site.site)
             for site in await _sites(service, names):
-                if fresh:
-                    await service.drop_index(site.site)
                 written[site.name] = await service.refresh(site, watch=watch)
                 if embeddings:
                     texts += await service.embed(site.site, watch=watch)
