@@ -216,8 +216,12 @@ def test_an_audit_is_queued_and_waits_for_the_server(audited: Audited) -> None:
 
 def test_settings_are_checked_and_stored(audited: Audited) -> None:
     path = f"/sites/{audited.site}/audit-settings"
-    assert audited.api.get(path) == {"rules": {}, "exclude": []}
-    options = {"rules": {"title-length": {"max_chars": 70}, "hreflang-*": False}, "exclude": ["/archive/*"]}
+    assert audited.api.get(path) == {"rules": {}, "exclude": [], "check_links": False}
+    options = {
+        "rules": {"title-length": {"max_chars": 70}, "hreflang-*": False},
+        "exclude": ["/archive/*"],
+        "check_links": True,
+    }
     assert audited.api.call("PUT", path, options).json == options
     assert audited.api.get(path) == options
     rules = {each["id"]: each for each in audited.get("/rules")["rules"]}
