@@ -230,7 +230,7 @@ def test_settings_are_checked_and_stored(audited: Audited) -> None:
     answer = audited.api.call("PUT", path, {"rules": {"title-lenght": True}})
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, "body.rules")
     assert "title-length" in answer.json["errors"][0]["detail"]
-    assert audited.api.call("PUT", path, {}).json == {"rules": {}, "exclude": []}
+    assert audited.api.call("PUT", path, {}).json == {"rules": {}, "exclude": [], "check_links": False}
 
 
 def test_unknown_sites_findings_and_runs_are_not_found(audited: Audited) -> None:
