@@ -215,8 +215,8 @@ def inlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit
         values["after_version"], values["after_position"] = part[-1]
     shown = set(places[:limit])
     rows = select_in_batches(conn, _links_of_sources, {version for version, _ in shown}, tenant=tenant, url_id=url_id)
-    found = sorted(((*names[row[0]], *row[1:]) for row in rows if tuple(row[:2]) in shown), key=itemgetter(0, 2))
-    return [LinkBetweenPages(source, url, *rest) for source, *rest in map(_decoded_link, found)]
+    linked = sorted(((*names[row[0]], *row[1:]) for row in rows if tuple(row[:2]) in shown), key=itemgetter(0, 2))
+    return [LinkBetweenPages(source, url, *rest) for source, *rest in map(_decoded_link, linked)]
 
 
 def outlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
