@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         TenantUsage,
     )
     from sitelore.model.platform.fixes import ConnectedRepository, DueFix, FixLimit, FixRequest
-    from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, StoredMedia
+    from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, SiteMedia, StoredMedia
     from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, PlatformStats, WorkerLease
     from sitelore.model.platform.rate_limits import BucketState, RateLimit
     from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
@@ -531,6 +531,10 @@ class MediaLibrary(Protocol):
 
     def references(self) -> AsyncIterator[set[str]]:
         """All keys of files that rows refer to, thumbnails and screenshots included, in parts."""
+        ...
+
+    def site_media(self, site: SiteId) -> AsyncIterator[list[SiteMedia]]:
+        """The files behind the media URLs of a site, in parts, without videos that are not downloaded."""
         ...
 
 

@@ -17,9 +17,11 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         AuditPhase,
         AuditRecord,
         AuditScore,
+        ExternalCheck,
         FindingListing,
         FindingRecord,
         Ignore,
+        LlmsTxt,
         RuleFindings,
     )
     from sitelore.model.changes import ChangedVersion, GonePage
@@ -62,6 +64,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
     from sitelore.model.search import (
         ChunkRecord,
         ChunkTable,
+        HeldPage,
         IndexedPage,
         IndexWritten,
         PageToIndex,
@@ -609,6 +612,10 @@ class SearchIndex(Protocol):
         """The records of these chunks in the given order, without chunks that must not be shown."""
         ...
 
+    async def held_pages(self, site: SiteId, named: Collection[Url]) -> list[HeldPage]:
+        """Indexed pages whose deletion waits for a decision, and those of the named pages that are indexed."""
+        ...
+
     async def page_chunks(self, site: SiteId, url: Url) -> list[ChunkRecord]:
         """The chunks of a page of the site, in page order; none when it is not indexed as it is now."""
         ...
@@ -756,4 +763,20 @@ class AuditStore(Protocol):
 
     async def open_expired(self, site: SiteId, now: float) -> None:
         """Open ignored findings again whose time is over."""
+        ...
+
+    async def url_checks(self, site: SiteId, urls: Collection[str]) -> dict[str, tuple[ExternalCheck, ...]]:
+        """The checks of these URLs of other sites, the oldest first; URLs that were never checked are left out."""
+        ...
+
+    async def save_url_checks(self, site: SiteId, checks: Mapping[str, Sequence[ExternalCheck]]) -> None:
+        """Store the checks of URLs, in place of those before."""
+        ...
+
+    async def llms_txt(self, site: SiteId) -> LlmsTxt | None:
+        """The file `/llms.txt` of a site as it was last received; None when it was never requested."""
+        ...
+
+    async def save_llms_txt(self, site: SiteId, file: LlmsTxt) -> None:
+        """Store the file `/llms.txt` of a site."""
         ...

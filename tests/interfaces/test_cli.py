@@ -355,8 +355,10 @@ def test_a_command_loaded_alone_has_the_same_options_as_in_the_full_app() -> Non
 def test_the_list_of_commands_has_the_first_line_of_each_help_text() -> None:
     from typer.main import get_command
 
+    from sitelore.cli.help import COMMAND_GROUPS
     from sitelore.cli.main import COMMANDS, parser
 
+    assert sorted(name for names in COMMAND_GROUPS.values() for name in names) == sorted(COMMANDS)
     commands = get_command(parser(COMMANDS)).commands  # type: ignore[attr-defined] # the parser is a group
     for name, (_, summary) in COMMANDS.items():
         assert summary.endswith(".")

@@ -133,7 +133,7 @@ MISTAKES = [
         "serve --host 192.0.2.1",
         USAGE,
         (
-            "without SITELORE_TOKENS the server listens on loopback alone, not on 192.0.2.1; set it, or create a token with "
+            "without SITELORE_TOKENS the server listens only on loopback, not on 192.0.2.1; set it, or create a token with "
             "`sitelore token create`"
         ),
     ),
@@ -169,11 +169,14 @@ def test_a_mistake_is_explained(line: str, code: int, message: str) -> None:
 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     sitelore("crawl", CLOSED)  # makes the data directory
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: name == "pip" or None)
     done = sitelore("search", "word")
     assert done.returncode == USAGE
     assert done.stderr.startswith("sitelore: search needs numpy, Stemmer, splintr: ")
     assert done.stderr.endswith(f"{sys.executable} -m pip install 'sitelore[search]'\n")
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)  # environments of uv have no pip
+    done = sitelore("search", "word")
+    assert done.stderr.endswith(f": uv pip install --python {sys.executable} 'sitelore[search]'\n")
 
 
 def test_half_of_a_scaled_configuration_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from sitelore.cli.help import GroupedCommand
+from sitelore.cli.help import GroupedCommand, GroupedCommands
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
@@ -123,6 +123,7 @@ def _listed_only() -> None:
 def _empty_parser() -> typer.Typer:
     app = typer.Typer(
         name="sitelore",
+        cls=GroupedCommands,
         help="Turns websites into clean Markdown and a record of every URL.",
         epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 disk, 11 interrupted (resumable), 15 time limit.",
         no_args_is_help=True,

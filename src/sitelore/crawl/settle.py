@@ -133,7 +133,8 @@ def _sitemaps_of_site(lease: Lease, robots: RobotsVerdict, context: VisitContext
 def settle_sitemap(lease: Lease, response: Response, reading: SitemapReading, context: VisitContext) -> Settlement:
     """Settle a sitemap or feed, requested as one or served in place of a page: its entries are offered, it is not kept."""
     offers = context.offer_builder.sitemap(lease, reading.entries)
-    offers += context.offer_builder.sitemaps(lease, [child.url for child in reading.children])
+    children = [child.url for child in reading.children]
+    offers += context.offer_builder.sitemaps(lease, children, are_of_index=reading.kind == "index")
     effects = replace(fetch_cost(response), offers=tuple(offers))
     if reading.problem and not offers:
         return Settlement(lease, Verdict(UrlState.FAILED, response.status, error=reading.problem), effects)

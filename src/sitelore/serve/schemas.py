@@ -485,6 +485,7 @@ class AuditOptions(msgspec.Struct, frozen=True):
 
     rules: dict[str, Any]
     exclude: list[str]
+    check_links: bool
 
 
 def moment(seconds: float | None) -> str | None:

@@ -207,7 +207,7 @@ def listening_socket(host: str, port: int, *, with_tokens: bool) -> socket.socke
     """Bind and listen. Raises `UsageError` when the address cannot be used, or is public and no token is set."""
     if not with_tokens and not is_loopback(host):
         raise UsageError(
-            f"without SITELORE_TOKENS the server listens on loopback alone, not on {host}; "
+            f"without SITELORE_TOKENS the server listens only on loopback, not on {host}; "
             "set it, or create a token with `sitelore token create`"
         )
     plain = host.strip("[]")

@@ -158,7 +158,7 @@ def template(url: str) -> str:
         "",
         "[[site]]",
         f'url = "{url}"',
-        "# Any setting from above, for this site alone, and:",
+        "# Any setting from above, only for this site, and:",
         '# schedule = "30 3 * * 1"             # when `sitelore crawl --due` crawls it: a cron line, in UTC',
         '# main_content_selectors = ["main"]   # the first that contains text is the content of a page',
         '# remove_selectors = [".advert"]      # elements to leave out',

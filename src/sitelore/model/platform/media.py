@@ -104,6 +104,19 @@ class StoredMedia:
 
 
 @dataclass(frozen=True, slots=True)
+class SiteMedia:
+    """The file behind a media URL of a site, for audits."""
+
+    url: str
+    mime_type: str
+    """By its first bytes."""
+    original_bytes: int
+    stored_bytes: int
+    width: int | None = None
+    height: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MediaUse:
     """A page that shows a media file."""
 

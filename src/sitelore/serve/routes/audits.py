@@ -115,6 +115,7 @@ class Options(BaseModel):
         list[Annotated[str, Field(max_length=200)]],
         Field(max_length=_MAX_OPTIONS, description="Paths such as `/archive/*`."),
     ] = Field(default_factory=list)
+    check_links: Annotated[bool, Field(description="Whether audits request links to other sites and llms.txt.")] = False
 
 
 @router.get(
@@ -427,7 +428,7 @@ def _rule(rule_id: str, config: AuditConfig, count: int) -> RuleView:
         explanation=rule.explanation,
         fix=rule.fix,
         is_on=config.is_on(rule),
-        has_records=rule.has_records,
+        has_records=config.check_links or not rule.needs_requests,
         thresholds=dict(config.limits(rule)),
         open=count,
     )
@@ -452,7 +453,8 @@ def _audit(record: AuditRecord) -> AuditView:
 
 
 def _options(options: dict[str, Any]) -> AuditOptions:
-    return AuditOptions(dict(options.get("rules") or {}), list(options.get("exclude") or ()))
+    rules, excluded = dict(options.get("rules") or {}), list(options.get("exclude") or ())
+    return AuditOptions(rules, excluded, bool(options.get("check_links")))
 
 
 def _plain(text: str) -> str:

@@ -21,6 +21,7 @@ from sitelore.model.platform.media import (
     MediaUpdate,
     MediaUse,
     ShownMedia,
+    SiteMedia,
     StoredMedia,
     video_hash,
 )
@@ -488,6 +489,29 @@ def screenshots_after(conn: sa.Connection, tenant: TenantId, after: tuple[int, i
     last = sa.tuple_(sa.literal(after[0], c.site_id.type), sa.literal(after[1], c.url_id.type))
     later = query.where(sa.tuple_(c.site_id, c.url_id) > last)
     return [(row[0], row[1], row[2]) for row in conn.execute(later.order_by(c.site_id, c.url_id).limit(MEDIA_PER_READ))]
+
+
+_of_site = (
+    sa.select(
+        media_urls.c.url_id, site_urls.c.url, site_urls.c.long_url, media.c.mime_type, media.c.original_bytes,
+        media.c.stored_bytes, media.c.width, media.c.height,
+    )
+    .select_from(
+        media_urls.join(media, sa.and_(media.c.tenant_id == media_urls.c.tenant_id, media.c.id == media_urls.c.media_id)).join(
+            site_urls, sa.and_(site_urls.c.tenant_id == media_urls.c.tenant_id, site_urls.c.id == media_urls.c.url_id)
+        )
+    )
+    .where(media_urls.c.tenant_id == TENANT, media_urls.c.site_id == SITE, media.c.provider.is_(None))
+    .where(media_urls.c.url_id > sa.bindparam("after", type_=sa.BigInteger))
+    .order_by(media_urls.c.url_id)
+    .limit(MEDIA_PER_READ)
+)  # fmt: skip
+
+
+def site_media_after(conn: sa.Connection, tenant: TenantId, site: SiteId, after: int) -> list[tuple[int, SiteMedia]]:
+    """The next files of a site by the id of their URL; fewer than `MEDIA_PER_READ` when these are the last."""
+    rows = conn.execute(_of_site, {"tenant": tenant, "site": site, "after": after})
+    return [(row[0], SiteMedia(row[2] or row[1], *row[3:])) for row in rows]
 
 
 def page_ids(conn: sa.Connection, tenant: TenantId, site: SiteId, page_urls: Iterable[Url]) -> dict[Url, int]:
