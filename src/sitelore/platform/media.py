@@ -9,8 +9,7 @@ from enum import Enum, auto
 
 from sitelore.crawl.media.image_pool import ImagePool
 from sitelore.model.ids import SiteId
-from sitelore.model.platform.media import StoredMedia, is_screenshot, thumbnail_key
-from sitelore.model.settings import MediaType
+from sitelore.model.platform.media import StoredMedia, content_hash_of, is_screenshot, thumbnail_key
 from sitelore.platform.video_thumbnails import THUMBNAIL_PROVIDERS, VideoThumbnails
 from sitelore.platform_ports import MediaFiles, MediaLibrary
 from sitelore.ports import Clock
@@ -54,7 +53,8 @@ class MediaService:
 
     async def thumbnail(self, media: StoredMedia) -> bytes | None:
         """A small WebP of an image, or of a video at a provider, made when it is first requested; None where there is none."""
-        key = thumbnail_key(media.content_hash)
+        content_hash = content_hash_of(media.poster_key) if media.poster_key else media.content_hash
+        key = thumbnail_key(content_hash)
         try:
             return await self.files.get(key)
         except KeyError:
@@ -62,7 +62,7 @@ class MediaService:
         original = await self._picture(media)
         if original is None:
             return None
-        small = await self.images.thumbnail(original, media.key.rpartition(".")[2] or "jpg")
+        small = await self.images.thumbnail(original, media.picture_key.rpartition(".")[2] or "jpg")
         if not small.data:
             return None
         await self.files.put(key, small.data)
@@ -71,7 +71,10 @@ class MediaService:
     async def _picture(self, media: StoredMedia) -> bytes | None:
         if media.provider in THUMBNAIL_PROVIDERS:
             return await self.videos.fetch(media.provider, media.video_id)
-        return await self.file(media) if media.type is MediaType.IMAGE else None
+        try:
+            return await self.files.get(media.picture_key) if media.picture_key else None
+        except KeyError:
+            return None
 
     async def delete_screenshot(self, key: str | None) -> None:
         """Delete the screenshot of a page that was deleted."""

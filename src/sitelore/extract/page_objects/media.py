@@ -293,7 +293,9 @@ _PROVIDERS = (
     ("loom", re.compile(r"//(?:www\.)?loom\.com/embed/(\w{10,40})")),
 )
 _AUDIO_PLAYERS = re.compile(r"//(?:w\.soundcloud\.com/player|open\.spotify\.com/embed|embed\.podcasts\.apple\.com)")
-_BACKGROUND = re.compile(r"background(?:-image)?\s*:((?:[^;\"'(]|\"[^\"]*\"|'[^']*'|\([^)]*\)){1,8000})", re.IGNORECASE)
+_BACKGROUND = re.compile(
+    r"background(?:-image)?\s*:((?:[^;{}\"'(]|\"[^\"]{0,2000}\"|'[^']{0,2000}'|\([^)]{0,2100}\)){1,8000})", re.IGNORECASE
+)
 _CSS_URL = re.compile(r"url\(\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\"')\s]{1,2000}))\s*\)", re.IGNORECASE)
 _LITE_PLAYERS = {"lite-youtube": "https://www.youtube.com/embed/", "lite-vimeo": "https://player.vimeo.com/video/"}
 """Elements that load a player when they are clicked; the attribute `videoid` has the id."""
@@ -303,6 +305,7 @@ _NORMAL_URL = re.compile(
 )
 """URLs in their final form already, as most of images are: parsing them takes ten times as long as this match."""
 _MAX_ELEMENTS = 400
+_MAX_SHEETS, _MAX_SHEET_CHARS, _MAX_BACKGROUNDS = 20, 100_000, 50
 _MAX_MEDIA = 300
 MAX_DOWNLOAD_WIDTH = 1920
 """Images are not stored wider than this (`media/compression.py`), so a wider candidate would be downloaded in vain."""
@@ -315,9 +318,9 @@ def read_media(tree: dom.Tree, styled: list[dom.Element], links: PageLinks, reso
     reader = _MediaReader(resolver)
     reader.add_images(tree)
     for element in styled[:_MAX_ELEMENTS]:
-        for raw in _backgrounds(element.attr("style") or ""):
-            if url := reader.resolved(raw):
-                reader.media.setdefault(url, {"type": "image", "url": url, "role": "background"})
+        reader.add_backgrounds(element.attr("style") or "")
+    for sheet in dom.select(tree, "style")[:_MAX_SHEETS]:
+        reader.add_backgrounds(sheet.text[:_MAX_SHEET_CHARS])
     for tag in ("video", "audio"):
         for player in dom.select(tree, tag)[:_MAX_ELEMENTS]:
             reader.add_player(player)
@@ -397,6 +400,12 @@ class _MediaReader:
             if has_figures and "caption" not in image and (caption := _caption(element)):
                 image["caption"] = caption
 
+    def add_backgrounds(self, style: str) -> None:
+        """Add the background images of a `style` attribute or element."""
+        for raw in _backgrounds(style):
+            if url := self.resolved(raw):
+                self.media.setdefault(url, {"type": "image", "url": url, "role": "background"})
+
     def add_player(self, player: dom.Element) -> None:
         """Add a `video` or `audio` element with its sources and tracks."""
         sources = dom.elements_list(player, "source")
@@ -459,11 +468,11 @@ class _MediaReader:
 
 
 def _backgrounds(style: str) -> list[str]:
-    """The addresses of the background images of a `style` attribute."""
+    """The addresses of background images in CSS."""
     if "url(" not in style.lower():
         return []
     raws = ["".join(urls) for images in _BACKGROUND.findall(style) for urls in _CSS_URL.findall(images)]
-    return [address for raw in raws if (address := _usable(raw))]
+    return [address for raw in raws[:_MAX_BACKGROUNDS] if (address := _usable(raw))]
 
 
 def _add_size(element: dom.Element, media: Media) -> None:

@@ -101,6 +101,13 @@ class StoredMedia:
     text: CleanText = NO_TEXT
     usage_count: int = 0
     """Pages that show it."""
+    poster_key: str = ""
+    """Where the poster of a local video is stored."""
+
+    @property
+    def picture_key(self) -> str:
+        """The stored file that thumbnails are made of: the image, or the poster of a video; empty when there is none."""
+        return self.key if self.type is MediaType.IMAGE else self.poster_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +186,11 @@ def place_of(tenant: TenantId, key: str) -> str:
         folder, _, name = key.removeprefix(_SCREENSHOTS).partition("/")
         return f"webpages/{tenant}/{folder}/{_SCREENSHOTS}{name}"
     return f"webmedia/{tenant}/{key}"
+
+
+def content_hash_of(key: str) -> str:
+    """The content hash in the key of a media file."""
+    return key.rpartition("/")[2].partition(".")[0]
 
 
 def thumbnail_key(content_hash: str) -> str:

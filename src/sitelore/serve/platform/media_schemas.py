@@ -138,8 +138,8 @@ def _ratio(media: StoredMedia) -> float:
 
 
 def _thumbnail_url(path: str, media: StoredMedia) -> str | None:
-    is_picture = media.type is MediaType.IMAGE and media.key and not media.key.endswith(".svg")
-    return f"{path}/thumbnail" if is_picture or media.provider in THUMBNAIL_PROVIDERS else None
+    has_picture = media.picture_key and not media.picture_key.endswith(".svg")
+    return f"{path}/thumbnail" if has_picture or media.provider in THUMBNAIL_PROVIDERS else None
 
 
 def _embed_code(media: StoredMedia) -> str | None:

@@ -328,20 +328,48 @@ _usage_count = (
     .correlate(media)
     .scalar_subquery()
 )
+_is_content = sa.and_(media_urls.c.tenant_id == page_media.c.tenant_id, media_urls.c.url_id == page_media.c.url_id)
+_next_place, _poster_url, _poster = page_media.alias("next_place"), media_urls.alias("poster_url"), media.alias("poster")
+# The poster of a video is the image that follows it on its page (`extract/page_objects/shown_media.py`).
+_poster_key = (
+    sa.select(_poster.c.storage_key)
+    .select_from(
+        page_media.join(media_urls, _is_content)
+        .join(
+            _next_place,
+            sa.and_(
+                _next_place.c.tenant_id == page_media.c.tenant_id,
+                _next_place.c.page_id == page_media.c.page_id,
+                _next_place.c.position == page_media.c.position + 1,
+            ),
+        )
+        .join(
+            _poster_url,
+            sa.and_(_poster_url.c.tenant_id == _next_place.c.tenant_id, _poster_url.c.url_id == _next_place.c.url_id),
+        )
+        .join(_poster, sa.and_(_poster.c.tenant_id == _poster_url.c.tenant_id, _poster.c.id == _poster_url.c.media_id))
+    )
+    .where(page_media.c.tenant_id == TENANT, media_urls.c.media_id == media.c.id, media.c.type == sa.text("'VIDEO'"))
+    .where(media.c.provider.is_(None), _poster.c.type == sa.text("'IMAGE'"), _poster.c.storage_key.is_not(None))
+    .order_by(page_media.c.page_id, page_media.c.position)
+    .limit(1)
+    .correlate(media)
+    .scalar_subquery()
+)
 _columns = (
     *media.c["id", "type", "content_hash", "source_url", "file_name", "mime_type", "created_at", "last_crawled_at",
              "storage_key", "stored_bytes", "original_bytes", "width", "height", "alt", "provider", "video_id", "text"],
-    _usage_count.label("usage_count"),
+    _usage_count.label("usage_count"), _poster_key.label("poster_key"),
 )  # fmt: skip
 
 
 def _stored(row: Any) -> StoredMedia:
     (media_id, kind, content_hash, source_url, file_name, mime_type, created_at, last_crawled_at, key, stored_bytes,
-     original_bytes, width, height, alt, provider, video_id, text, usage_count) = row  # fmt: skip
+     original_bytes, width, height, alt, provider, video_id, text, usage_count, poster_key) = row  # fmt: skip
     return StoredMedia(
         media_id, _TYPES[kind], content_hash, source_url, file_name, mime_type, created_at, last_crawled_at, key or "",
         stored_bytes, original_bytes, width, height, alt or NO_TEXT, provider or "", video_id or "", text or NO_TEXT,
-        usage_count,
+        usage_count, poster_key or "",
     )  # fmt: skip
 
 
