@@ -394,3 +394,24 @@ def test_every_setting_is_documented() -> None:
         value = getattr(usual, field.name)
         names = [f"{field.name}.{inner.name}" for inner in fields(value)] if is_dataclass(value) else [field.name]
         assert all(f"| `{name}` |" in reference for name in names), names
+
+
+_INTERRUPTED_TWICE = """
+import os, signal
+from sitelore.cli import main
+
+def interrupted(**_):
+    raise KeyboardInterrupt
+
+def print_during_another(message, code, print_error=main._print_error):
+    os.kill(os.getpid(), signal.SIGINT)
+    return print_error(message, code)
+
+main._parser_for, main._print_error = lambda _: interrupted, print_during_another
+main.run()
+"""
+
+
+def test_another_ctrl_c_during_the_last_message_gives_no_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", _INTERRUPTED_TWICE], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (11, "sitelore: interrupted\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -163,6 +164,7 @@ def _run_command(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, typer.Abort):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C would end the message with a traceback
         code = _CTRL_C
     except Exception as problem:  # noqa: BLE001 every error becomes one line
         debug = "--debug" in arguments
