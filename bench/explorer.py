@@ -106,7 +106,7 @@ async def measure(engine: SqliteEngine | PostgresEngine, urls: int) -> None:
 async def _main(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         print("Postgres" if arguments.postgres else "SQLite", flush=True)
-        async with database(Path(folder), in_postgres=arguments.postgres) as engine:
+        async with database(Path(folder), in_postgres=arguments.postgres) as (engine, _):
             await measure(engine, arguments.urls)
 
 

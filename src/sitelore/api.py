@@ -117,6 +117,7 @@ class Crawler:
         ca_file: str | Path | None = None,
         insecure: bool = False,
         proxy: str | Sequence[str] | None = None,
+        no_proxy: str | Sequence[str] | None = None,
         **settings: Any,
     ) -> None:
         from sitelore.app.access import AccessOptions, SiteOptions
@@ -132,7 +133,8 @@ class Crawler:
             client_cert=":".join(map(str, client_cert)) if isinstance(client_cert, tuple) else str(client_cert or ""),
         )
         proxies = [proxy] if isinstance(proxy, str) else proxy or ()
-        self._access = _access(url, AccessOptions(site, proxy=proxies, ca_file=str(ca_file or ""), insecure=insecure))
+        direct = [no_proxy] if isinstance(no_proxy, str) else no_proxy or ()
+        self._access = _access(url, AccessOptions(site, {}, proxies, direct, str(ca_file or ""), insecure))
         self._data = None if data is None else Path(data)
         self._fetcher = fetcher
         self._prepare = prepare

@@ -13,7 +13,7 @@ LIBRARIES = {
     "media": ("pyvips",),
     "scaled": ("asyncpg", "greenlet", "obstore", "redis"),
     "secrets": ("cryptography",),
-    "search": ("numpy", "snowballstemmer", "splintr"),
+    "search": ("numpy", "Stemmer", "splintr"),
 }
 """The modules that code imports of each extra of pyproject.toml."""
 
@@ -32,6 +32,10 @@ def require_extra(extra: str, feature: str) -> None:
 def install_command(extra: str) -> str:
     """The command that adds an extra to the environment of this process.
 
-    It names the interpreter: in a clone, `pip` alone is often that of another environment, which does not know the package.
+    It names the interpreter: in a clone, `pip` is often that of another environment, which does not know the package.
+    Environments of `uv` have no pip.
     """
-    return f"{shlex.quote(sys.executable)} -m pip install 'sitelore[{extra}]'"
+    python = shlex.quote(sys.executable)
+    if find_spec("pip") is None:
+        return f"uv pip install --python {python} 'sitelore[{extra}]'"
+    return f"{python} -m pip install 'sitelore[{extra}]'"

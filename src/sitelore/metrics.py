@@ -46,6 +46,16 @@ INDEXED = _counter("sitelore_index_pages_total", "Pages that were split into chu
 EMBEDDED = _counter("sitelore_index_embedded_texts_total", "Texts of chunks that were embedded.")
 WEBHOOK = histogram("sitelore_webhook_duration_seconds", "One attempt to deliver an event to a webhook endpoint.")
 WEBHOOK_ATTEMPTS = _counter("sitelore_webhook_attempts_total", "Attempts to deliver events, by what followed.", "step")
+MEDIA = _counter("sitelore_media_files_total", "Media URLs that were visited, by result.", "result")
+MEDIA_RECEIVED = _counter("sitelore_media_received_bytes_total", "Bytes of media that were received.")
+MEDIA_SAVED = _counter("sitelore_media_saved_bytes_total", "Bytes that the compression of stored images saved.")
+COMPRESSION = histogram(
+    "sitelore_image_processing_duration_seconds", "One image, from its hand-over to a process until its result."
+)
+SCHEDULED = _counter("sitelore_scheduled_crawls_total", "Due occurrences of schedules, by outcome.", "outcome")
+MISSED = _counter(
+    "sitelore_schedules_missed_total", "Occurrences of schedules that were missed; one crawl makes up for several."
+)
 RUNS_ENDED = _counter("crawl_runs_ended_total", "Runs that ended, by state.", "state")
 
 

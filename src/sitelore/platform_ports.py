@@ -8,45 +8,46 @@ by `store/blobs`, `RateLimiter` and `SessionStore` also by `platform`.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sitelore.model.frontier import Tenant
-from sitelore.model.ids import RunId, SiteId, TenantId
-from sitelore.model.platform.accounts import AccountChange, StoredToken, Token, User, UserRole
-from sitelore.model.platform.audit_log import AuditEntry, AuditRecord
-from sitelore.model.platform.brands import StoredBrand
-from sitelore.model.platform.channels import (
-    Channel,
-    ChannelPage,
-    ChannelSettings,
-    ChannelStatistics,
-    CrawlJob,
-    NewCrawl,
-    PageFacets,
-    PageListing,
-    StartedCrawl,
-    TenantCrawlSettings,
-    TenantUsage,
-)
-from sitelore.model.platform.fixes import ConnectedRepository, DueFix, FixLimit, FixRequest
-from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, StoredMedia
-from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, WorkerLease
-from sitelore.model.platform.rate_limits import BucketState, RateLimit
-from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
-from sitelore.model.platform.signup import Registered, Registration
-from sitelore.model.platform.webhooks import (
-    Attempt,
-    Delivery,
-    DeliveryBatch,
-    DeliveryListing,
-    DeliveryVerdict,
-    EndpointChange,
-    WebhookEndpoint,
-    WebhookQueue,
-    WebhookStats,
-)
-from sitelore.model.states import RunState
-from sitelore.model.url import Url
+if TYPE_CHECKING:
+    from sitelore.model.frontier import Tenant
+    from sitelore.model.ids import RunId, SiteId, TenantId
+    from sitelore.model.platform.accounts import AccountChange, StoredToken, Token, User, UserRole
+    from sitelore.model.platform.audit_log import AuditEntry, AuditRecord, EntryFor
+    from sitelore.model.platform.brands import StoredBrand
+    from sitelore.model.platform.channels import (
+        Channel,
+        ChannelPage,
+        ChannelSettings,
+        ChannelStatistics,
+        CrawlJob,
+        NewCrawl,
+        PageFacets,
+        PageListing,
+        StartedCrawl,
+        TenantCrawlSettings,
+        TenantUsage,
+    )
+    from sitelore.model.platform.fixes import ConnectedRepository, DueFix, FixLimit, FixRequest
+    from sitelore.model.platform.media import MediaFile, MediaListing, MediaTotals, MediaUse, SiteMedia, StoredMedia
+    from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, PlatformStats, WorkerLease
+    from sitelore.model.platform.rate_limits import BucketState, RateLimit
+    from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
+    from sitelore.model.platform.signup import Registered, Registration
+    from sitelore.model.platform.webhooks import (
+        Attempt,
+        Delivery,
+        DeliveryBatch,
+        DeliveryListing,
+        DeliveryVerdict,
+        EndpointChange,
+        WebhookEndpoint,
+        WebhookQueue,
+        WebhookStats,
+    )
+    from sitelore.model.states import RunState
+    from sitelore.model.url import Url
 
 # Channels
 
@@ -60,6 +61,10 @@ class Channels(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> Channels:
         """The channels of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> Channels:
+        """These channels, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def create_channel(self, site: str, title: str, url: str, settings: ChannelSettings, now: float) -> Channel | None:
@@ -331,6 +336,10 @@ class Operations(Protocol):
         """Webhook endpoints with dead letters."""
         ...
 
+    async def stats(self, now: float) -> PlatformStats:
+        """Numbers for metrics."""
+        ...
+
 
 # Webhooks
 
@@ -343,6 +352,10 @@ class Webhooks(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> Webhooks:
         """The webhooks of another tenant."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> Webhooks:
+        """These webhooks, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def add_endpoint(self, endpoint: WebhookEndpoint) -> None:
@@ -416,11 +429,12 @@ class Webhooks(Protocol):
 
 
 class MediaFiles(Protocol):
-    """The files of one tenant's media, by key (`images/{hash}.jpg`). Equal keys have equal content."""
+    """The media files of one tenant, by key (`images/{hash}.jpg`: equal keys have equal content), and its screenshots
+    (`screenshots/{channel}/{page}.jpg`: the last one of a page).
+    """
 
-    @property
-    def prefix(self) -> str:
-        """What precedes the keys in the store: `webmedia/{tenant}/`."""
+    def place(self, key: str) -> str:
+        """Where a file is in the store: `webmedia/{tenant}/images/{hash}.jpg`."""
         ...
 
     def for_tenant(self, tenant: TenantId) -> MediaFiles:
@@ -433,6 +447,10 @@ class MediaFiles(Protocol):
 
     async def get(self, key: str) -> bytes:
         """The bytes of a file; KeyError when there is none."""
+        ...
+
+    async def get_part(self, key: str, start: int, end: int) -> bytes:
+        """The bytes of a file from `start` until before `end`; KeyError when there is none."""
         ...
 
     def keys(self, stored_before: float) -> AsyncIterator[str]:
@@ -465,6 +483,10 @@ class MediaLibrary(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> MediaLibrary:
         """The media of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> MediaLibrary:
+        """These media, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def find_content(self, content_hash: str) -> MediaFile | None:
@@ -503,8 +525,16 @@ class MediaLibrary(Protocol):
         """Forget what these pages show."""
         ...
 
+    async def screenshot_folder(self, site: SiteId) -> str:
+        """The folder of the screenshots of a site: its channel, or without one the id of the site."""
+        ...
+
     def references(self) -> AsyncIterator[set[str]]:
-        """All keys of files that rows refer to, thumbnails included, in parts."""
+        """All keys of files that rows refer to, thumbnails and screenshots included, in parts."""
+        ...
+
+    def site_media(self, site: SiteId) -> AsyncIterator[list[SiteMedia]]:
+        """The files behind the media URLs of a site, in parts, without videos that are not downloaded."""
         ...
 
 
@@ -516,6 +546,10 @@ class FixStore(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> FixStore:
         """Those of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> FixStore:
+        """These requests, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def save_repository(self, repository: ConnectedRepository) -> None:

@@ -12,59 +12,59 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from sitelore.model.changes import ChangedVersion, GonePage
-from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
-from sitelore.model.frontier import (
-    Edge,
-    HostProgress,
-    IdempotencyKey,
-    IdempotentRun,
-    KnownPage,
-    Lease,
-    LinkBetweenPages,
-    Offer,
-    PageAlias,
-    PageNeighbours,
-    PageSketch,
-    PageVersion,
-    PrefetchFacts,
-    PrefetchTarget,
-    QueueStats,
-    ReprocessedPage,
-    Run,
-    RunCounts,
-    RunEvent,
-    RunListing,
-    Settlement,
-    StoredEvent,
-    Tenant,
-    UrlFacets,
-    UrlListing,
-    UrlRow,
-    WaveFacts,
-    WaveOpened,
-    WavePlan,
-)
-from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId, WorkerId
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
-from sitelore.model.settings import CrawlSettings, Pace
-from sitelore.model.states import RunState, UrlState
-from sitelore.model.url import Url
-
-if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
+if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a use for
     from sitelore.model.audit.findings import (
         AuditPhase,
         AuditRecord,
         AuditScore,
+        ExternalCheck,
         FindingListing,
         FindingRecord,
         Ignore,
+        LlmsTxt,
         RuleFindings,
     )
+    from sitelore.model.changes import ChangedVersion, GonePage
+    from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
+    from sitelore.model.frontier import (
+        Edge,
+        HostProgress,
+        IdempotencyKey,
+        IdempotentRun,
+        KnownPage,
+        Lease,
+        LinkBetweenPages,
+        Offer,
+        PageAlias,
+        PageNeighbours,
+        PageSketch,
+        PageVersion,
+        PrefetchFacts,
+        PrefetchTarget,
+        QueueStats,
+        ReprocessedPage,
+        Run,
+        RunCounts,
+        RunEvent,
+        RunListing,
+        Settlement,
+        StoredEvent,
+        Tenant,
+        UrlFacets,
+        UrlListing,
+        UrlRow,
+        WaveFacts,
+        WaveOpened,
+        WavePlan,
+    )
+    from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId, WorkerId
+    from sitelore.model.platform.audit_log import EntryFor
+    from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
+    from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
     from sitelore.model.search import (
         ChunkRecord,
         ChunkTable,
+        HeldPage,
         IndexedPage,
         IndexWritten,
         PageToIndex,
@@ -75,6 +75,9 @@ if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
         StoredPage,
         TextToEmbed,
     )
+    from sitelore.model.settings import CrawlSettings, Pace
+    from sitelore.model.states import RunState, UrlState
+    from sitelore.model.url import Url
 
 Clock = Callable[[], float]
 """Seconds since the epoch. Injected, so that tests control time."""
@@ -237,7 +240,7 @@ class Events(Protocol):
         ...
 
 
-Plan = Callable[[WaveFacts], WavePlan]
+Plan: TypeAlias = "Callable[[WaveFacts], WavePlan]"
 """The decision between two waves (`frontier/admission.py`), a pure function that the ledger calls inside its transaction."""
 
 
@@ -287,6 +290,10 @@ class Ledger(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> Ledger:
         """The ledger of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> Ledger:
+        """These rows, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
@@ -550,6 +557,10 @@ class SearchIndex(Protocol):
         """The search index of another tenant in the same database."""
         ...
 
+    def recording(self, entry_for: EntryFor) -> SearchIndex:
+        """These pages, whose next change goes into the audit log in the same transaction."""
+        ...
+
     async def site_stats(self, model: str = "") -> list[SiteIndexStats]:
         """Index statistics of all sites of the tenant, by name."""
         ...
@@ -605,6 +616,10 @@ class SearchIndex(Protocol):
         """The records of these chunks in the given order, without chunks that must not be shown."""
         ...
 
+    async def held_pages(self, site: SiteId, named: Collection[Url]) -> list[HeldPage]:
+        """Indexed pages whose deletion waits for a decision, and those of the named pages that are indexed."""
+        ...
+
     async def page_chunks(self, site: SiteId, url: Url) -> list[ChunkRecord]:
         """The chunks of a page of the site, in page order; none when it is not indexed as it is now."""
         ...
@@ -657,6 +672,10 @@ class AuditStore(Protocol):
 
     def for_tenant(self, tenant: TenantId) -> AuditStore:
         """The audits of another tenant in the same database."""
+        ...
+
+    def recording(self, entry_for: EntryFor) -> AuditStore:
+        """These audits, whose next change goes into the audit log in the same transaction."""
         ...
 
     async def request(self, site: SiteId) -> AuditRecord | None:
@@ -748,4 +767,20 @@ class AuditStore(Protocol):
 
     async def open_expired(self, site: SiteId, now: float) -> None:
         """Open ignored findings again whose time is over."""
+        ...
+
+    async def url_checks(self, site: SiteId, urls: Collection[str]) -> dict[str, tuple[ExternalCheck, ...]]:
+        """The checks of these URLs of other sites, the oldest first; URLs that were never checked are left out."""
+        ...
+
+    async def save_url_checks(self, site: SiteId, checks: Mapping[str, Sequence[ExternalCheck]]) -> None:
+        """Store the checks of URLs, in place of those before."""
+        ...
+
+    async def llms_txt(self, site: SiteId) -> LlmsTxt | None:
+        """The file `/llms.txt` of a site as it was last received; None when it was never requested."""
+        ...
+
+    async def save_llms_txt(self, site: SiteId, file: LlmsTxt) -> None:
+        """Store the file `/llms.txt` of a site."""
         ...

@@ -14,7 +14,7 @@ from tests.support.http_server import page, prose, serve_site, site
 from sitelore.extras import LIBRARIES
 
 _ROOT = Path(__file__).parents[2]
-_OF_EXTRAS = ("mcp", "numpy", "onnxruntime", "playwright", "pypdfium2", "snowballstemmer", "splintr", "tokenizers")
+_OF_EXTRAS = ("mcp", "numpy", "onnxruntime", "playwright", "pypdfium2", "Stemmer", "splintr", "tokenizers")
 _BLOCK_IMPORTS = f"import sys\nsys.modules.update(dict.fromkeys({_OF_EXTRAS}))\n"
 
 
@@ -53,7 +53,7 @@ def test_a_command_that_needs_an_extra_names_the_command_that_installs_it(
         assert sitelore(without_extras, "crawl", http_server.url("/"), "--data", str(data)).returncode == 0
     done = sitelore(without_extras, *command, "--data", str(data))
     assert done.returncode == 2
-    assert f"needs numpy, snowballstemmer, splintr: {sys.executable} -m pip install 'sitelore[search]'" in done.stderr
+    assert f"needs numpy, Stemmer, splintr: {sys.executable} -m pip install 'sitelore[search]'" in done.stderr
 
 
 def test_every_extra_whose_libraries_are_checked_exists() -> None:

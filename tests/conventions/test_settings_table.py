@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
-from scripts.settings_table import FILE, with_table
+from scripts.settings_table import FILE, with_tables
 
 from sitelore.app.config.catalogue import BY_NAME, GROUPS, SETTINGS, SHORT_KEYS, crawl_settings
 from sitelore.app.config.kinds import Items
@@ -23,9 +23,9 @@ def names(settings: Any, above: str = "") -> Iterator[str]:
             yield f"{above}{field.name}"
 
 
-def test_the_reference_has_the_table_of_the_code() -> None:
+def test_the_reference_has_the_tables_of_the_code() -> None:
     text = FILE.read_text(encoding="utf-8")
-    assert with_table(text) == text, "run: python -m scripts.settings_table"
+    assert with_tables(text) == text, "run: python -m scripts.settings_table"
 
 
 def test_every_setting_of_a_run_is_in_the_catalogue() -> None:

@@ -49,8 +49,8 @@ def test_a_newcomer_gets_from_the_link_to_a_page_and_a_search(tmp_path: Path, op
         tab.get_by_role("tab", name="URLs").click()
         tab.get_by_role("button", name="/articles/tables").click()
         tab.get_by_role("link", name="Read the page").click()
-        expect(tab.get_by_role("heading", name="A table of answers", level=1)).to_be_visible()
-        expect(tab.get_by_role("cell", name="Moved for good")).to_be_visible()
+        expect(tab.get_by_role("heading", name="HTTP status codes", level=1)).to_be_visible()
+        expect(tab.get_by_role("cell", name="Moved permanently")).to_be_visible()
 
         tab.get_by_role("link", name="Search").click()
         expect(tab.get_by_text("not indexed yet")).to_have_count(0, timeout=30_000)

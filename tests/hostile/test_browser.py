@@ -248,6 +248,7 @@ async def test_a_bomb_is_too_large_and_costs_little(
     [
         ("cut short", Failure.TRUNCATED),
         ("cut between chunks", Failure.TRUNCATED),
+        ("chunk size that is no number", Failure.TRUNCATED),
         ("not HTTP", Failure.PROTOCOL),
         ("two lengths", Failure.PROTOCOL),
         ("reset", Failure.CONNECTION),

@@ -61,6 +61,7 @@ BODIES: dict[str, Any] = {
     "PUT /sites/{site}/repository": {"url": "http://10.0.0.1/owner/name", "token": "secret", "host": "github"},
     "POST /sites/{site}/fixes/pull-request": {"rules": ["lang-missing"]},
     "POST /tenant/v1/webhooks": {"url": "https://more.invalid/"},
+    "PUT /site-access": {"url": "https://more.invalid/", "bearer": "token"},
 }
 OF_A_PAGE = (
     "page", "source", "screenshot", "links", "explain", "versions", "diff", "chunks", "neighbours", "aliases",
@@ -68,6 +69,7 @@ OF_A_PAGE = (
 QUERIES = {
     "GET /search": "?q=boats",
     "GET /pages": "?url=https://red.invalid/",
+    "DELETE /site-access": "?url=https://red.invalid/",
     "GET /tenant/v1/channels/{channel_id}/webcrawl/explain": "?url=https://red.invalid/",
     **{f"GET /crawl-runs/{{run_id}}/{part}": "?url=https://red.invalid/" for part in OF_A_PAGE},
 }

@@ -216,8 +216,12 @@ def test_an_audit_is_queued_and_waits_for_the_server(audited: Audited) -> None:
 
 def test_settings_are_checked_and_stored(audited: Audited) -> None:
     path = f"/sites/{audited.site}/audit-settings"
-    assert audited.api.get(path) == {"rules": {}, "exclude": []}
-    options = {"rules": {"title-length": {"max_chars": 70}, "hreflang-*": False}, "exclude": ["/archive/*"]}
+    assert audited.api.get(path) == {"rules": {}, "exclude": [], "check_links": False}
+    options = {
+        "rules": {"title-length": {"max_chars": 70}, "hreflang-*": False},
+        "exclude": ["/archive/*"],
+        "check_links": True,
+    }
     assert audited.api.call("PUT", path, options).json == options
     assert audited.api.get(path) == options
     rules = {each["id"]: each for each in audited.get("/rules")["rules"]}
@@ -226,7 +230,7 @@ def test_settings_are_checked_and_stored(audited: Audited) -> None:
     answer = audited.api.call("PUT", path, {"rules": {"title-lenght": True}})
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, "body.rules")
     assert "title-length" in answer.json["errors"][0]["detail"]
-    assert audited.api.call("PUT", path, {}).json == {"rules": {}, "exclude": []}
+    assert audited.api.call("PUT", path, {}).json == {"rules": {}, "exclude": [], "check_links": False}
 
 
 def test_unknown_sites_findings_and_runs_are_not_found(audited: Audited) -> None:

@@ -88,6 +88,8 @@ def test_the_status_shows_what_was_crawled(crawled: tuple[Api, HttpServer, str])
     assert (job["trigger"], job["startUrl"], job["maxPages"], job["maxDepth"]) == ("manual", http_server.url("/"), 100, 3)
     assert (job["pagesCrawled"], job["robotsTxtSkipped"], job["statistics"]["pagesFailed"]) == (4, 1, 1)
     assert (job["sameOriginOnly"], job["mediaTypes"]) == (True, ["IMAGE", "VIDEO", "DOCUMENT"])
+    assert (job["tenantId"], job["connectedChannelId"], job["updatedAt"]) == ("1", channel, job["completedAt"])
+    assert job["crawlConfig"]["screenshots"] == "RENDERED"
     assert status["nextRunAt"] > status["completedAt"]
     assert [each["id"] for each in api.get(f"{CHANNELS}/{channel}/webcrawl/jobs")["jobs"]] == [job["id"]]
 
@@ -130,7 +132,11 @@ def test_a_page_has_its_text_and_markdown(crawled: tuple[Api, HttpServer, str]) 
     assert detail["extractedText"].startswith(detail["textPreview"])
     assert len(detail["extractedText"]) > 500
     assert detail["markdown"].startswith("# A")
-    assert (detail["media"], detail["screenshotUrl"]) == ([], None)
+    assert (detail["media"], detail["screenshot"], detail["screenshotUrl"], detail["htmlContent"]) == ([], None, None, None)
+    assert (detail["tenantId"], detail["connectedChannelId"], detail["updatedAt"]) == ("1", channel, detail["lastCrawledAt"])
+    html = api.get(f"{CHANNELS}/{channel}/webcrawl/pages/{every['/a']['webPageId']}?html=true")["htmlContent"]
+    assert html.startswith("<!doctype html>")
+    assert detail["textPreview"][2:50] in html
     failed = api.get(f"{CHANNELS}/{channel}/webcrawl/pages/{every['/broken']['id']}")
     assert (failed["status"], failed["extractedText"]) == ("FAILED", "")
     for wrong in ("0", "99999999", "x", "9" * 30, "-1"):
@@ -335,13 +341,16 @@ def test_a_deleted_page_stays_deleted_until_a_crawl_finds_it_again(tmp_path: Pat
         api.call("POST", f"{path}/start")
         finished(api, channel)
         eventually(lambda: True if api.get(f"{path}/statistics")["pages"]["indexed"] == 4 else None)
+        assert api.get(f"{path}/status")["job"]["pagesIndexed"] == 4
         every = listed(api, channel)
         assert api.get("/search?q=deep")["hits"][0]["title"] == "Deep"
         for name in ("/a/deep", "/broken"):
             assert api.call("DELETE", f"{path}/pages/{every[name]['id']}").status == 204
             assert api.call("DELETE", f"{path}/pages/{every[name]['id']}").kind == "page-not-found"
         assert set(listed(api, channel)) == {"/", "/a", "/b"}
-        assert api.get(f"{path}/statistics")["pages"] == {"total": 3, "active": 3, "failed": 0, "deleted": 0, "indexed": 3}
+        assert api.get(f"{path}/statistics")["pages"] == {
+            "total": 3, "active": 3, "failed": 0, "deleted": 0, "indexed": 3, "screenshots": 0,
+        }  # fmt: skip
         assert "Deep" not in {hit["title"] for hit in api.get("/search?q=deep")["hits"]}
         notice = api.call("POST", f"{path}/changed", {"urls": [http_server.url("/b")]})
         assert (notice.status, notice.json["trigger"]) == (201, "webhook")

@@ -69,7 +69,7 @@ def test_media_are_listed_by_type_and_counted(crawled: tuple[Api, HttpServer, st
     assert photo["compressionRatio"] == round(1 - photo["fileSizeBytes"] / photo["originalFileSizeBytes"], 4) > 0
     film = media["dQw4w9WgXcQ"]
     assert film["videoProvider"] == "YOUTUBE"
-    assert film["thumbnailUrl"] == "https://i.ytimg.com/vi/dQw4w9WgXcQ/hqdefault.jpg"
+    assert film["thumbnailUrl"] == f"{base}/media/{film['id']}/thumbnail"
     assert 'src="https://www.youtube-nocookie.com/embed/dQw4w9WgXcQ"' in film["embedCode"]
     assert media["clip.mp4"]["videoProvider"] == "LOCAL"
     status = api.get(f"{base}/status")
@@ -124,6 +124,28 @@ def test_files_are_delivered_with_safe_headers(crawled: tuple[Api, HttpServer, s
     for missing in ("thumbnail", "file"):
         answer = api.call("GET", f"{base}/media/{media['dQw4w9WgXcQ']['id']}/{missing}")
         assert (answer.status, answer.kind) == (404, "media-not-found")
+
+
+def test_a_part_of_a_file_is_delivered_to_seek_in_a_video(crawled: tuple[Api, HttpServer, str]) -> None:
+    api, _, base = crawled
+    clip = by_name(api, base)["clip.mp4"]
+    whole = api.call("GET", clip["storageUrl"])
+    etag, size = whole.headers["ETag"], len(whole.body)
+    assert (whole.status, whole.headers["Accept-Ranges"]) == (200, "bytes")
+    for requested, start, end in (
+        ("bytes=0-9", 0, 10),
+        ("bytes=5-", 5, size),
+        ("bytes=-7", size - 7, size),
+        ("bytes=0-9999999", 0, size),
+    ):
+        part = api.call("GET", clip["storageUrl"], Range=requested, If_Range=etag)
+        assert (part.status, part.body) == (206, whole.body[start:end]), requested
+        assert part.headers["Content-Range"] == f"bytes {start}-{end - 1}/{size}"
+    for ignored in ({"Range": "bytes=0-1,3-4"}, {"Range": "lines=1-2"}, {"Range": "bytes=0-9", "If_Range": '"other"'}):
+        answer = api.call("GET", clip["storageUrl"], **ignored)
+        assert (answer.status, answer.body) == (200, whole.body), ignored
+    beyond = api.call("GET", clip["storageUrl"], Range=f"bytes={size}-")
+    assert (beyond.status, beyond.kind, beyond.headers["Content-Range"]) == (416, "range-not-satisfiable", f"bytes */{size}")
 
 
 @pytest.mark.parametrize("media_id", ["0", "999999", "x", "-1", "%00", "99999999999999999999", "1/../2"])

@@ -161,11 +161,12 @@ def test_urls_can_be_filtered_by_state(served: Served) -> None:
     assert not beyond["pagination"]["has_more"]
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "jsonl"])
-def test_an_export_equals_that_of_the_command_line_byte_for_byte(served: Served, form: str) -> None:
+@pytest.mark.parametrize("form", ["json", "csv", "jsonl", "warc", "llms-txt", "llms-full-txt", "actions", "tools"])
+def test_an_export_equals_that_of_the_command_line_byte_for_byte(served: Served, form: str, tmp_path: Path) -> None:
     answer = served.api.call("GET", f"/crawl-runs/{served.run}/export?format={form}")
-    typed = run_cli("export", served.run, "--format", form, "--data", str(served.data))
-    assert answer.body.decode() == typed.out
+    typed = run_cli("export", served.run, "--format", form, "--out", str(tmp_path / "file"), "--data", str(served.data))
+    assert typed.code == 0, typed.err
+    assert answer.body == (tmp_path / "file").read_bytes()
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{served.run}.{form}"'
     assert answer.headers["Transfer-Encoding"] == "chunked"
 

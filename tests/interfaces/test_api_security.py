@@ -225,6 +225,15 @@ def test_a_request_cannot_allow_a_private_address(api: Api, host: str) -> None:
         assert "secret" not in json.dumps(problem)
 
 
+def test_credentials_in_an_address_are_refused_and_not_repeated(api: Api) -> None:
+    url = "https://user:secret@site.test/"
+    bodies = {"/crawl": {"url": url}, "/crawl-runs": {"seedUrl": url}, "/scrape": {"url": "https://user@site.test/"}}
+    for path, body in bodies.items():
+        problem = check_problem(api.call("POST", path, body), 422, "invalid")
+        assert "contains credentials" in problem["errors"][0]["detail"]
+        assert "secret" not in json.dumps(problem)
+
+
 def test_only_addresses_that_the_operator_allows_are_crawled(tmp_path: Path) -> None:
     """The canary stands for private services: links and redirects lead to it, and it must receive no request."""
     with serve_site(site({"/": page("Canary", prose("canary"))})) as canary, serve_site(lambda _: None) as http_server:

@@ -176,6 +176,7 @@ def test_a_host_name_that_does_not_resolve_brings_a_suggestion(tmp_path: Path) -
     assert "did you mean" not in done.stderr
     with sqlite3.connect(tmp_path / "sitelore.db") as database:
         database.execute("UPDATE sites SET name = 'example.invalid'")
+        database.execute("UPDATE runs SET state = 'COMPLETED'")
     done = sitelore("crawl", "exmaple.invalid", "--data", tmp_path)
     assert done.stderr.splitlines()[-1].endswith("; did you mean example.invalid?")
     done = sitelore("crawl", "no-such-name", "--data", tmp_path)
@@ -354,8 +355,10 @@ def test_a_command_loaded_alone_has_the_same_options_as_in_the_full_app() -> Non
 def test_the_list_of_commands_has_the_first_line_of_each_help_text() -> None:
     from typer.main import get_command
 
+    from sitelore.cli.help import COMMAND_GROUPS
     from sitelore.cli.main import COMMANDS, parser
 
+    assert sorted(name for names in COMMAND_GROUPS.values() for name in names) == sorted(COMMANDS)
     commands = get_command(parser(COMMANDS)).commands  # type: ignore[attr-defined] # the parser is a group
     for name, (_, summary) in COMMANDS.items():
         assert summary.endswith(".")
@@ -391,3 +394,24 @@ def test_every_setting_is_documented() -> None:
         value = getattr(usual, field.name)
         names = [f"{field.name}.{inner.name}" for inner in fields(value)] if is_dataclass(value) else [field.name]
         assert all(f"| `{name}` |" in reference for name in names), names
+
+
+_INTERRUPTED_TWICE = """
+import os, signal
+from sitelore.cli import main
+
+def interrupted(**_):
+    raise KeyboardInterrupt
+
+def print_during_another(message, code, print_error=main._print_error):
+    os.kill(os.getpid(), signal.SIGINT)
+    return print_error(message, code)
+
+main._parser_for, main._print_error = lambda _: interrupted, print_during_another
+main.run()
+"""
+
+
+def test_another_ctrl_c_during_the_last_message_gives_no_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", _INTERRUPTED_TWICE], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (11, "sitelore: interrupted\n")

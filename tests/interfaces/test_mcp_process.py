@@ -139,7 +139,7 @@ async def test_it_serves_http_on_its_own_port(data: Path) -> None:
         (("--http", "here"), "--http: invalid address 'here' (use HOST:PORT"),
         (("--http", "127.0.0.1:99999"), "(use HOST:PORT"),
         (("--http", "::1:80"), "(use HOST:PORT"),
-        (("--http", "0.0.0.0:0"), "without SITELORE_TOKENS the server listens on loopback alone"),
+        (("--http", "0.0.0.0:0"), "without SITELORE_TOKENS the server listens only on loopback"),
         ((), "no crawl data in"),
     ],
 )

@@ -6,6 +6,7 @@ Commands run in a directory with `page.html`, `notes.txt` and the directory `fol
 from __future__ import annotations
 
 import shlex
+import socket
 import sys
 from pathlib import Path
 
@@ -60,7 +61,29 @@ MISTAKES = [
         ),
     ),
     # Values of options
-    ("crawl {url} --max-page 5", USAGE, "No such option: --max-page (Possible options: --max-depth, --max-pages)"),
+    ("crawl {url} --max-page 5", USAGE, "no such option: --max-page; similar ones: --max-depth, --max-pages"),
+    ("show latest extra", USAGE, "unexpected argument: extra"),
+    ("crawl {url} --maxpages 5", USAGE, "no such option: --maxpages; did you mean --max-pages?"),
+    (
+        "crawl {url} --include ''",
+        USAGE,
+        "--include: invalid pattern '' (use a path such as /docs/, or a pattern such as *.pdf)",
+    ),
+    (
+        "crawl {url} --max-video-mb lots",
+        USAGE,
+        "--max-video-mb: invalid size 'lots' (use a number of MB, 500KB, 10MB or 16MiB)",
+    ),
+    (
+        "crawl {url} --storage-state notes.txt",
+        USAGE,
+        "storage_state: notes.txt is not a storage state of Playwright (context.storage_state() writes one)",
+    ),
+    (
+        "crawl {url} --ca-file notes.txt",
+        USAGE,
+        "ca_file: cannot use notes.txt: it has another format (use a file of PEM certificates)",
+    ),
     ("crawl {url} --max-pages ten", USAGE, "--max-pages: invalid number 'ten' (use a whole number from 1 to 1,000,000,000)"),
     ("crawl {url} --max-pages 0", USAGE, "--max-pages: invalid number 0 (use a whole number from 1 to 1,000,000,000)"),
     ("crawl {url} --delay -1", USAGE, "--delay: invalid duration -1.0 (use 0 to 3600 seconds)"),
@@ -103,12 +126,14 @@ MISTAKES = [
     ("compare one", USAGE, "Missing argument 'B'"),
     ("delete", USAGE, "name runs, or one of --site, --older-than and --tenant"),
     # Servers and logins
+    ("backup notes.txt --data folder", USAGE, "notes.txt is a file; name a directory, or a new file that ends in .tar"),
+    ("serve --port {busy}", USAGE, "cannot listen on 127.0.0.1:{busy}: Address already in use; choose another port"),
     ("serve --port 99999", USAGE, "Invalid value for '--port': 99999 is not between 0 and 65535"),
     (
         "serve --host 192.0.2.1",
         USAGE,
         (
-            "without SITELORE_TOKENS the server listens on loopback alone, not on 192.0.2.1; set it, or create a token with "
+            "without SITELORE_TOKENS the server listens only on loopback, not on 192.0.2.1; set it, or create a token with "
             "`sitelore token create`"
         ),
     ),
@@ -135,18 +160,23 @@ def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("line", "code", "message"), MISTAKES, ids=[line for line, _, _ in MISTAKES])
 def test_a_mistake_is_explained(line: str, code: int, message: str) -> None:
-    done = sitelore(*shlex.split(line.replace("{url}", CLOSED)))
-    assert done.stderr.splitlines() == [f"sitelore: {message.replace('{url}', CLOSED)}"]
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = str(busy.getsockname()[1])
+        done = sitelore(*shlex.split(line.replace("{url}", CLOSED).replace("{busy}", port)))
+    assert done.stderr.splitlines() == [f"sitelore: {message.replace('{url}', CLOSED).replace('{busy}', port)}"]
     assert done.returncode == code
 
 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     sitelore("crawl", CLOSED)  # makes the data directory
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: name == "pip" or None)
     done = sitelore("search", "word")
     assert done.returncode == USAGE
-    assert done.stderr.startswith("sitelore: search needs numpy, snowballstemmer, splintr: ")
+    assert done.stderr.startswith("sitelore: search needs numpy, Stemmer, splintr: ")
     assert done.stderr.endswith(f"{sys.executable} -m pip install 'sitelore[search]'\n")
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)  # environments of uv have no pip
+    done = sitelore("search", "word")
+    assert done.stderr.endswith(f": uv pip install --python {sys.executable} 'sitelore[search]'\n")
 
 
 def test_half_of_a_scaled_configuration_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,3 +187,12 @@ def test_half_of_a_scaled_configuration_names_what_is_missing(monkeypatch: pytes
         "sitelore: SITELORE_DATABASE_URL, SITELORE_REDIS_URL and SITELORE_BLOBS_URL must be set together; "
         "missing: SITELORE_REDIS_URL, SITELORE_BLOBS_URL\n"
     )
+
+
+def test_a_database_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SITELORE_DATABASE_URL", "mysql://127.0.0.1/none")
+    monkeypatch.setenv("SITELORE_REDIS_URL", "redis://127.0.0.1:9")
+    monkeypatch.setenv("SITELORE_BLOBS_URL", "file:///nowhere")
+    done = sitelore("runs")
+    assert done.returncode == USAGE
+    assert "only Postgres is supported (use postgresql://user:password@host/database)" in done.stderr

@@ -23,10 +23,12 @@ from sitelore.crawl.context import Progress
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.platform.media import screenshot_key
 from sitelore.model.states import RunState
 
 PAGES = 30
 PICTURE = f"images/{'a' * 64}.png"
+SCREENSHOT = screenshot_key("7", 17)
 
 
 def pages(name: str) -> Pages:
@@ -67,6 +69,7 @@ async def test_a_backup_made_during_a_crawl_is_restored_byte_for_byte(tmp_path: 
         before = exports(data, finished, tmp_path / "before")
         async with embedded(data, writing=True) as app:
             await app.media.of(DEFAULT_TENANT).files.put(PICTURE, b"picture")
+            await app.media.of(DEFAULT_TENANT).files.put(SCREENSHOT, b"screenshot")
             second.delay_s = 0.05
             crawling = asyncio.create_task(run_to_its_end(app, second))
             assert await asyncio.to_thread(second.wait_for_hits, 5)
@@ -80,13 +83,14 @@ async def test_a_backup_made_during_a_crawl_is_restored_byte_for_byte(tmp_path: 
         manifest = json.loads(done.out)
         assert manifest["database"] == "sqlite"
         assert manifest["blobs"] >= 2 * PAGES
-        assert manifest["media"] == 1
+        assert manifest["media"] == 2
         shutil.rmtree(data)
         restored = run_cli("restore", str(target), "--data", str(data))
         assert restored.code == 0, restored.err
         assert exports(data, finished, tmp_path / "after") == before
         async with embedded(data, writing=False) as app:
             assert await app.media.of(DEFAULT_TENANT).files.get(PICTURE) == b"picture"
+            assert await app.media.of(DEFAULT_TENANT).files.get(SCREENSHOT) == b"screenshot"
         resumed = run_cli("crawl", "--resume", "--data", str(data), "--json")
         assert resumed.code == 0, resumed.err
         assert json.loads(resumed.out)["run"] == running.id

@@ -32,6 +32,7 @@ from sitelore.crawl.context import Progress
 from sitelore.crawl.runs import start_run
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.platform.media import screenshot_key
 from sitelore.model.platform.retention import RetentionPolicy, default_retention
 from sitelore.model.platform.webhooks import DeliveryListing
 from sitelore.model.settings import CrawlSettings
@@ -75,7 +76,7 @@ def stored_bytes(data: Path) -> list[bytes]:
 def left_of(data: Path, contents: list[bytes]) -> list[str]:
     """The files that hold the marker in any spelling, or one of these contents, each with what it holds."""
     left = []
-    for path in sorted(data.iterdir()):
+    for path in sorted(path for path in data.rglob("*") if path.is_file()):
         stored = path.read_bytes()
         left += [f"{path.name}: {MARKER}"] if MARKER.encode() in stored.lower() else []
         left += [f"{path.name}: {content!r}" for content in contents if content in stored]
@@ -238,10 +239,14 @@ async def test_nothing_of_a_deleted_tenant_is_left_in_files_or_logs(
             await app.search.service(tenant.id).update_words(asyncio.Event())
             assert await webhooks.sender.run_due() == 1
             assert hook.requests
+            files = app.media.of(tenant.id).files
+            for key in (f"images/{'a' * 64}.png", screenshot_key("0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", 1)):
+                await files.put(key, MARKER.encode())
             contents = [*stored_bytes(tmp_path), secret.removeprefix("whsec_").encode(), endpoint.id.encode(), run.id.encode()]
             assert len(left_of(tmp_path, contents)) > 10
             await delete_tenant(app, tenant)
             assert left_of(tmp_path, contents) == []
+            assert list((tmp_path / "media").iterdir()) == [], "directories are named by the ids of tenants and channels"
     assert left_of(tmp_path, contents) == []
     messages = " ".join(str(vars(record)) for record in caplog.records).lower()
     assert MARKER not in messages

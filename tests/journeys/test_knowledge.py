@@ -262,7 +262,9 @@ def test_the_search_command_prints_hits_as_json_and_text(tmp_path: Path) -> None
         assert f"All about {names[1]}" in as_text.out
         indexed = run_cli("reindex", "--fresh", "--no-embeddings", "--json", "--data", str(tmp_path))
         assert indexed.code == 0, indexed.err
-        assert json.loads(indexed.out)["sites"][0]["pages"] == 6
+        [indexed_site] = json.loads(indexed.out)["sites"]
+        assert indexed_site["pages"] == 6
+        assert indexed_site["added"] == indexed_site["chunks"] > 0
         again = run_cli("search", f"lantern of {names[1]}", "--json", "--limit", "3", "--data", str(tmp_path))
         assert json.loads(again.out) == answer
         assert run_cli("search", "x", "--data", str(tmp_path), "--type", "poem").code == 2

@@ -167,6 +167,20 @@ async def test_media_are_filtered_and_sorted(tmp_path: Path) -> None:
             assert (await names(order=MediaOrder.SAVED, descending=True, type=MediaType.IMAGE))[0] == "large.jpg"
 
 
+async def test_a_video_has_the_poster_of_its_page(tmp_path: Path) -> None:
+    videos = (
+        '<video src="/clip.mp4" poster="/poster.jpg"></video><video src="/long.mp4"></video><a href="/report.pdf">Report</a>'
+    )
+    poster = Answer(body=picture(640, 360, ".jpg", 5, Q=95), content_type="image/jpeg")
+    served = {**with_media(), "/": html("Home", f"<meta property=og:image content=/small.jpg>{videos}"), "/poster.jpg": poster}
+    with serve({**served, "/small.jpg": Answer(body=picture(60, 60, ".jpg", 6), content_type="image/jpeg")}) as server:
+        done = await crawl(tmp_path, crawl_settings(server.url("/"), media=MediaPolicy(tuple(MediaType)), max_pages=1))
+    key = done.of_name("poster.jpg").key
+    assert {name: done.of_name(name).picture_key for name in ("clip.mp4", "long.mp4", "report.pdf", "poster.jpg")} == {
+        "clip.mp4": key, "long.mp4": "", "report.pdf": "", "poster.jpg": key,
+    }  # fmt: skip
+
+
 async def test_a_run_without_media_asks_for_none(tmp_path: Path) -> None:
     with serve(with_media()) as server:
         done = await crawl(tmp_path, crawl_settings(server.url("/")))
@@ -298,6 +312,13 @@ async def test_what_is_no_picture_or_a_bomb_is_not_stored(tmp_path: Path) -> Non
         "/page.png": "content_type", "/bomb.png": "too_large", "/gone.png": "NOT_FOUND", "/no.png": "robots",
     }  # fmt: skip
     assert (done.media, on_disk(tmp_path)) == ([], {})
+
+
+async def test_a_file_larger_than_its_limit_is_not_stored(tmp_path: Path) -> None:
+    with serve(with_media()) as server:
+        done = await crawl(tmp_path, crawl_settings(server.url("/"), media=replace(ALL, file_bytes=300_000)))
+    rows = {url.removeprefix(server.origin): state for url, state in done.media_rows.items()}
+    assert (rows["/large.jpg"], rows["/logo.png"], rows["/clip.mp4"]) == ("too_large", "VISITED", "VISITED")
 
 
 async def test_documents_are_found_by_search_and_no_pages_of_the_export(tmp_path: Path) -> None:

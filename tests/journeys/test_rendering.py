@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -17,15 +18,20 @@ from tests.support.http_server import Answer, HttpServer, Pages, page, prose, se
 from tests.support.spa import SPA_SITES, Article, articles, document, react, static_site
 
 from sitelore.app.app import App
+from sitelore.app.operations.deletion import sweep_media
 from sitelore.app.wiring import embedded
 from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
 from sitelore.export.formats import ExportSource, write_tree
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.fetch.browser.renderer import BrowserRenderer
+from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.platform.channels import ChannelSettings, PageListing, Screenshots, Trigger
+from sitelore.model.platform.media import screenshot_key
 from sitelore.model.rendering import RenderFailure, RenderRequest
 from sitelore.model.response import Failure
 from sitelore.model.settings import Overrides, Rendering, RenderMode
+from sitelore.platform.channels.channels import ChannelService
 
 
 @pytest.fixture
@@ -257,6 +263,32 @@ async def test_rendered_pages_can_be_explained_exported_and_reprocessed(app: App
     assert all(
         path.with_name(path.name.replace(".screenshot.jpg", ".md")).exists() for path in (tmp_path / "out").rglob("*.jpg")
     )
+
+
+async def test_screenshots_are_files_of_the_channel_and_go_with_their_page(app: App, tmp_path: Path) -> None:
+    channels, media = app.open_channels(), app.media.of(DEFAULT_TENANT)
+    with serve_site(static_site(articles(2))) as http_server:
+        service = ChannelService(channels, app.clock, allow_private=(http_server.origin.removeprefix("http://"),))
+        own = ChannelSettings(include_media=False, screenshots=Screenshots.ALL)
+        channel = await service.create("Site", http_server.url("/"), own)
+        assert channel is not None
+        crawl = service.new_crawl(channel, await service.tenant_settings(), Trigger.MANUAL, "ann")
+        result = await crawl_in(app, crawl.settings)
+    folder = tmp_path / "data" / "media" / "webpages" / "1" / channel.id / "screenshots"
+    pages, _ = await channels.pages(channel.site, PageListing())
+    keys = {page.screenshot: page for page in pages}
+    assert keys.keys() == {screenshot_key(channel.id, page.id) for page in pages}
+    assert {path.name for path in folder.iterdir()} == {f"{page.id}.jpg" for page in pages}
+    assert (await channels.statistics(channel)).screenshots == len(pages) == 3
+    for row in result.rows.values():
+        assert row.screenshot is None or (await app.blobs.get(row.screenshot)).startswith(b"\xff\xd8\xff")
+    assert await sweep_media(app.ledger, media, math.inf) == 0, "pages refer to them"
+    deleted, *kept = pages
+    assert await channels.delete_page(channel.site, deleted.id)
+    await app.media_service(DEFAULT_TENANT).delete_screenshot(deleted.screenshot)
+    assert {path.name for path in folder.iterdir()} == {f"{page.id}.jpg" for page in kept}
+    assert await channels.delete_page(channel.site, kept[0].id)
+    assert await sweep_media(app.ledger, media, math.inf) == 1
 
 
 async def test_the_brand_of_a_home_page_is_read_in_the_browser_and_stored(app: App) -> None:

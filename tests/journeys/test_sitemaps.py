@@ -148,3 +148,20 @@ def test_the_documented_sitemap_command_works(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.code == 0, done.err
         assert done.summary["pages"] == 3
+
+
+async def test_sitemap_indexes_without_an_end_cost_a_few_requests(tmp_path: Path) -> None:
+    def answer(target: str) -> Answer | None:
+        if not target.startswith("/deep"):
+            return pages.get(target)
+        number = int(target.removeprefix("/deep").removesuffix(".xml"))
+        children = (f"/deep{number + 1}.xml", "/deep0.xml", "/map.xml")
+        return Answer(body=_index(*map(http_server.url, children)), content_type=XML)
+
+    with serve_site(answer) as http_server:
+        pages = {"/": page("Home", prose("home")), "/listed": page("Listed", prose("listed"))}
+        pages["/robots.txt"] = Answer(body=f"Sitemap: {http_server.url('/deep0.xml')}".encode(), content_type="text/plain")
+        pages["/map.xml"] = Answer(body=_plain([http_server.url("/listed")]), content_type=XML)
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/"), max_pages=10))
+        assert result.kept(http_server.origin) == {"/", "/listed"}
+        assert [target for target in http_server.targets() if "deep" in target] == [f"/deep{n}.xml" for n in range(6)]

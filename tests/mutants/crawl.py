@@ -186,7 +186,7 @@ MUTANTS = (
     ),
     Mutant(
         "browser-navigation-ignores-robots",
-        "crawl/context.py",
+        "crawl/page_fetch.py",
         'return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"',
         "return None",
         "A redirect in the browser leads to a URL that robots.txt forbids.",

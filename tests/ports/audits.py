@@ -6,7 +6,16 @@ from typing import Any
 
 from tests.ports.frontier import NOW, u
 
-from sitelore.model.audit.findings import AuditScore, Finding, FindingRecord, FindingStatus, Ignore, Severity, finding_key
+from sitelore.model.audit.findings import (
+    AuditScore,
+    Finding,
+    FindingRecord,
+    FindingStatus,
+    Ignore,
+    LlmsTxt,
+    Severity,
+    finding_key,
+)
 from sitelore.model.frontier import Run
 from sitelore.model.ids import SiteId
 from sitelore.model.platform.fixes import ConnectedRepository, FixRequest, FixState, RepositoryHost
@@ -26,6 +35,7 @@ async def audited(store: AuditStore, run: Run) -> None:
     await store.save_findings(run.site, [record(run=run.id)])
     await store.ignore(run.site, Ignore("title-length", "by design", key="other"))
     await store.save_settings(run.site, {"rules": {"title-length": False}})
+    await store.save_llms_txt(run.site, LlmsTxt("http://a.test/llms.txt", 404))
     await store.finish(run.id, AuditScore(1, 2), True, {"run_honesty": {"read": 1}}, NOW + 1)
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.ports.conftest import Database
 
 from sitelore.model.errors import Conflict, NotPermitted, UsageError
-from sitelore.model.ids import DEFAULT_TENANT, TenantId
+from sitelore.model.ids import DEFAULT_TENANT, TenantId, new_uuid
 from sitelore.model.platform.accounts import (
     CHANNEL_SCOPES,
     MCP_SCOPES,
@@ -21,11 +21,14 @@ from sitelore.model.platform.accounts import (
     TokenScope,
     UserRole,
 )
+from sitelore.model.platform.audit_log import AuditEntry
+from sitelore.model.platform.channels import Channel, ChannelSettings
 from sitelore.platform.accounts.accounts import AccountService, TokenRequest, check_chain
 from sitelore.platform.accounts.authentication import CACHE_S, Authenticator
 from sitelore.platform.accounts.tenants import TenantService
 from sitelore.store.ledger import SqlRunQueue
 from sitelore.store.platform.accounts.repository import SqlAccountDirectory
+from sitelore.store.platform.channels.repository import SqlChannels
 
 NOW = 1_700_000_000.0
 
@@ -75,6 +78,26 @@ async def accounts(database: Database) -> AsyncIterator[Accounts]:
     opened = await open_accounts(database)
     yield opened
     await opened.authenticator.close()
+
+
+async def test_a_change_without_its_entry_in_the_audit_log_is_no_change(accounts: Accounts, database: Database) -> None:
+    channels = SqlChannels(await database.engine(), accounts.tenant)
+    own = accounts.directory.for_tenant(accounts.tenant)
+
+    def entry_for(channel: Channel) -> AuditEntry:
+        return AuditEntry(new_uuid(NOW), NOW, "ann", "own", "channel.created", f"channel:{channel.id}")
+
+    def refused(_: Channel) -> AuditEntry:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await channels.recording(refused).create_channel("a.test", "A", "https://a.test/", ChannelSettings(), NOW)
+    assert await channels.list_channels(10, 0) == ([], 0)
+    made = await channels.recording(entry_for).create_channel("a.test", "A", "https://a.test/", ChannelSettings(), NOW)
+    assert made is not None
+    await channels.recording(lambda _: None).create_channel("b.test", "B", "https://b.test/", ChannelSettings(), NOW)
+    records, _ = await own.audit_records(10, 0)
+    assert [(record.entry.action, record.entry.object) for record in records] == [("channel.created", f"channel:{made.id}")]
 
 
 async def test_a_token_stands_for_its_tenant_and_scopes(accounts: Accounts) -> None:

@@ -35,7 +35,7 @@ from sitelore.store.blobs.object_store import ObjectBlobs
 from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.platform.schema import connected_repositories, crawl_jobs, fix_requests, page_deletions, schedules
 from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, pattern_stats, prefetches, runs
@@ -453,3 +453,13 @@ async def test_points_of_a_site_and_of_a_tenant_are_deleted_from_qdrant() -> Non
         await delete_points(server, "other")
         assert {point >> 32 for point in qdrant.collections["sitelore-model-4"].points} == {2}
         assert len(qdrant.collections["others-model-4"].points) == 9
+
+
+async def test_the_ids_of_deleted_sites_and_tenants_are_not_used_again(store: Store) -> None:
+    first, queue = await store.crawl("first.test"), SqlRunQueue(store.ledger._engine)
+    tenant = await queue.create_tenant("short-lived", NOW)
+    theirs = await store.of(tenant.id).crawl("theirs.test")
+    assert await store.of(tenant.id).ledger.delete_tenant()
+    assert await store.ledger.delete_site(first.site)
+    assert (await queue.create_tenant("next", NOW)).id > tenant.id
+    assert (await store.crawl("second.test")).site > max(first.site, theirs.site)

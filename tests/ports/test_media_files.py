@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
+from sitelore.model.platform.media import screenshot_key
 from sitelore.platform_ports import MediaFiles
 from sitelore.store.blobs.media_directory import DirectoryMediaFiles
 from sitelore.store.blobs.media_objects import ObjectMediaFiles
@@ -42,10 +43,40 @@ async def test_a_file_is_where_its_tenant_and_its_key_say(files: MediaFiles, tmp
     assert (tmp_path / "webmedia" / "1" / KEY).read_bytes() == await files.get(KEY) == b"one"
     assert (tmp_path / "webmedia" / "7" / KEY).read_bytes() == await neighbour.get(KEY) == b"theirs"
     assert (await keys(files), await keys(neighbour)) == ({KEY}, {KEY})
-    assert files.prefix == "webmedia/1/"
+    assert files.place(KEY) == f"webmedia/1/{KEY}"
 
 
-@pytest.mark.parametrize("key", [OTHER, "", "../7/x", f"images/../../7/images/{'a' * 64}.jpg", "/etc/passwd", "images"])
+async def test_a_screenshot_is_in_the_folder_of_its_channel_and_the_last_one_counts(files: MediaFiles, tmp_path: Path) -> None:
+    key = screenshot_key("0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", 17)
+    await files.put(key, b"one")
+    await files.put(key, b"two")
+    place = tmp_path / "webpages" / "1" / "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee" / "screenshots" / "17.jpg"
+    assert place.read_bytes() == await files.get(key) == b"two"
+    assert await files.get_part(key, 1, 3) == b"wo"
+    assert await keys(files) == {key}
+    assert await keys(files.for_tenant(TenantId(7))) == set()
+    assert await files.delete([key], math.inf) == 1
+    assert await keys(files) == set()
+    if isinstance(files, DirectoryMediaFiles):
+        assert list(tmp_path.iterdir()) == [], "names of empty directories hold ids"
+    await files.put(key, b"new")
+    await files.restore([key])
+    assert await files.get(key) == b"new", "what was put again meanwhile is newer"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        OTHER,
+        "",
+        "../7/x",
+        f"images/../../7/images/{'a' * 64}.jpg",
+        "/etc/passwd",
+        "images",
+        "screenshots/../1.jpg",
+        "screenshots/a/b.jpg",
+    ],
+)
 async def test_what_is_no_key_or_not_there_is_not_read(files: MediaFiles, key: str) -> None:
     await files.put(KEY, b"one")
     with pytest.raises(KeyError):

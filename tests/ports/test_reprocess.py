@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.ports.frontier import NOW, ended, facts, started, the_row, u
 
 from sitelore.model.frontier import Effects, Lease, PageUpdate, ReprocessedPage, Run, Settlement, Verdict
 from sitelore.model.ids import BlobKey, CleanText
-from sitelore.model.states import UrlState
+from sitelore.model.states import SkipReason, UrlState
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.pages import pages as stored_pages
 
@@ -89,3 +90,29 @@ async def test_reprocessing_an_older_run_does_not_change_the_page_of_a_later_run
     known = await ledger.known(first.site, u("a"))
     assert known is not None
     assert known.document == "doclater"
+
+
+@pytest.mark.parametrize(
+    "verdict", [Verdict(UrlState.NOT_MODIFIED, 304), Verdict(UrlState.SKIPPED, skip_reason=SkipReason.TTL)]
+)
+async def test_a_page_found_unchanged_keeps_the_document_that_reprocessing_stored_during_the_visit(
+    ledger: SqlLedger, verdict: Verdict
+) -> None:
+    first = await kept(ledger, "a", "b")
+    later, [a, b] = await started(ledger, "a", "b")
+    assert a.known is not None
+    assert b.known is not None
+    before = a.known.document
+    await ledger.replace_documents(
+        first.id, [ReprocessedPage(u("a"), before, replace(facts("again"), links=b"", sketch=b"12"))]
+    )
+    unchanged = [
+        Settlement(lease, verdict, Effects(page=known.unchanged(), changed=False), NOW)
+        for lease, known in ((a, a.known), (b, b.known))
+    ]
+    assert await ledger.settle(unchanged) == [True, True]
+    for path, document in (("a", "docagain"), ("b", b.known.document)):
+        known = await ledger.known(first.site, u(path))
+        assert known is not None
+        assert known.document == (await the_row(ledger, later, path)).document == document
+    assert (await the_row(ledger, later, "a")).title == "Again"

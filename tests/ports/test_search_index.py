@@ -14,7 +14,18 @@ import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, ended, facts, redirected, seed, u
 
-from sitelore.model.frontier import Effects, Lease, Merge, Run, Settlement, Tenant, Verdict, WaveFacts, WavePlan
+from sitelore.model.frontier import (
+    Effects,
+    Lease,
+    Merge,
+    Run,
+    Settlement,
+    StoredEventKind,
+    Tenant,
+    Verdict,
+    WaveFacts,
+    WavePlan,
+)
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanText, SiteId
 from sitelore.model.search import (
     Chunk,
@@ -513,6 +524,9 @@ async def test_held_pages_stay_until_a_user_decides(shop: Shop, agreed: bool) ->
     assert await shop.search_index.release_held(site, shop.now, agreed=agreed) == 2
     assert await shop.texts(site) == (["three"] if agreed else ["one", "three", "two"])
     assert (await only_site(shop)).held == 0
+    events = [event for event in await shop.ledger.events(0, 100) if event.kind is StoredEventKind.PAGE_GONE]
+    runs = await shop.ledger.runs()
+    assert [(event.url, event.run) for event in events] == ([(u("a"), runs[0].id), (u("b"), runs[0].id)] if agreed else [])
     assert await shop.search_index.release_held(site, shop.now, agreed=True) == 0
 
 

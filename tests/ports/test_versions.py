@@ -210,19 +210,26 @@ def _rows_per_tenant(conn: sa.Connection, table: sa.Table) -> list[int]:
 async def test_links_to_a_page_are_found_without_reading_those_of_others(tmp_path: Path) -> None:
     database = Database(tmp_path / "ledger.db")
     engine = await database.engine()
-    query = versions._inlinks.compile(dialect=sqlite.dialect())
+    query = versions._links_to.compile(dialect=sqlite.dialect())
     values = dict.fromkeys(query.positiontup or (), 1)
 
     def plan(conn: sa.Connection) -> list[str]:
         arguments = tuple(values[name] for name in query.positiontup or ())
         return [row[3] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", arguments)]
 
-    steps = [step for step in await engine.read(plan) if " links " in step]
+    steps = await engine.read(plan)
     await database.close()
-    assert steps == [
-        "SEARCH links USING COVERING INDEX links_to (tenant_id=? AND target_id=?)",
-        "SEARCH links USING PRIMARY KEY (tenant_id=? AND version_id=? AND position=?)",
-    ]
+    assert steps == ["SEARCH links USING COVERING INDEX links_to (tenant_id=? AND target_id=? AND version_id>?)"]
+
+
+async def test_links_of_older_versions_do_not_count_towards_the_limit(ledger: SqlLedger) -> None:
+    names = "bcdefg"
+    site = await store(ledger, {name: page(name, to("a")) for name in names})
+    changed = {name: page(f"{name} changed", *([] if name in "bcde" else [to("a")])) for name in names}
+    await store(ledger, changed, NOW + 9)
+    assert [link.source.path for link in await ledger.inlinks(site, u("a"), 1)] == ["/f"]
+    assert [link.source.path for link in await ledger.inlinks(site, u("a"), 2)] == ["/f", "/g"]
+    assert [link.source.path for link in await ledger.inlinks(site, u("a"), 3)] == ["/f", "/g"]
 
 
 async def test_a_page_with_an_equal_document_gets_its_new_facts(ledger: SqlLedger) -> None:

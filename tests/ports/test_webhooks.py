@@ -42,6 +42,7 @@ from sitelore.platform.webhooks.endpoints import EndpointDisabled, NoSuchEndpoin
 from sitelore.platform.webhooks.signatures import sign
 from sitelore.store.engine import Engine
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.platform.accounts.repository import SqlAccountDirectory
 from sitelore.store.platform.schema import webhook_deliveries, webhook_queues
 from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.runs.events import NewEvent, store_events
@@ -393,6 +394,22 @@ async def test_an_endpoint_receives_its_types_and_its_tenant_only(database: Data
                 await call
         with pytest.raises(UsageError, match=r"unknown event type 'page\.old'"):
             await here.service.create(mine._tenant, hook.url, ["page.old"])
+
+
+async def test_a_suspended_tenant_sends_nothing_until_it_is_resumed(database: Database, hook: Receiver) -> None:
+    [mine] = await database.tenants("mine")
+    async with sending(database) as here:
+        directory = SqlAccountDirectory(here.engine)
+        await here.service.create(mine._tenant, hook.url)
+        await directory.suspend(mine._tenant, START)
+        await store(here.engine, pages("run", 2), mine._tenant)
+        assert not await here.pass_time()
+        assert await here.sender.run_due() == 0
+        stats = await here.service.stats()
+        assert (stats.queues, stats.overdue_s, hook.requests) == (0, 0.0, [])
+        await directory.suspend(mine._tenant, None)
+        await here.drain()
+    assert numbers(hook.requests, "run") == [0, 1]
 
 
 async def test_private_addresses_plain_http_and_redirects_are_refused(database: Database, hook: Receiver) -> None:

@@ -752,7 +752,7 @@ export const texts = {
       include: 'Only these URLs',
       exclude: 'Not these URLs',
       render: 'Render pages in a browser',
-      screenshots: 'Keep screenshots of rendered pages',
+      screenshots: 'Keep screenshots',
       personal: 'Mask personal data',
     },
     reading: 'Rendering and personal data',
@@ -761,6 +761,9 @@ export const texts = {
     personalHint: 'E-mail addresses, phone numbers, cards, bank accounts and national ids.',
     secretsHint: 'Passwords, keys and other secrets are always removed before anything is stored.',
     choices: {
+      NONE: 'Of no page',
+      RENDERED: 'Of pages that are rendered',
+      ALL: 'Of every page, which renders all of them',
       auto: 'Where it is needed',
       never: 'Never',
       always: 'Always',

@@ -315,7 +315,10 @@ def _storage_state(source: str | Mapping[str, Any]) -> _State:
     except (OSError, UnicodeDecodeError) as problem:
         raise UsageError(f"storage_state: cannot read {source}: {_reason(problem)}") from None
     except msgspec.DecodeError:
-        raise UsageError("storage_state: not a storage state of Playwright (context.storage_state() writes one)") from None
+        name = f"{source} is " if isinstance(source, str) else ""
+        raise UsageError(
+            f"storage_state: {name}not a storage state of Playwright (context.storage_state() writes one)"
+        ) from None
 
 
 def _client_cert(text: str) -> ClientCert:

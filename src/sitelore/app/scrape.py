@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from sitelore.app.app import App
+from sitelore.app.crawls import with_secrets
 from sitelore.crawl.context import read_options_of
 from sitelore.crawl.settle import redacting_saver
 from sitelore.extract.packed_document import document_json
@@ -21,9 +23,6 @@ from sitelore.model.response import Failure, FetchFailure, Request, Response, Ro
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import REDIRECT_STATES
 from sitelore.model.url import Url
-
-if TYPE_CHECKING:
-    from sitelore.app.app import App
 
 _TIMEOUT_S = 45.0
 """How long one page may take: the wait for the host, all redirects and the extraction."""
@@ -40,9 +39,10 @@ class PageRefused(FetchError):
 async def scrape(app: App, tenant: TenantId, url: Url, settings: CrawlSettings) -> dict[str, Any]:
     """Fetch and extract one page; the document with its final URL and its time. Raises `FetchError`."""
     ledger = app.ledger.for_tenant(tenant)
-    options = replace(read_options_of(settings, app.redaction), keep_snapshot=False)
+    sessions = await app.site_sessions.of_run(tenant, settings)
+    options = replace(read_options_of(settings, with_secrets(app.redaction, sessions)), keep_snapshot=False)
     save_robots = redacting_saver(ledger.save_robots, redactor_of(options.redaction))
-    access = RunAccess(app.access, settings)
+    access = RunAccess(app.access, settings, tuple(sessions))
     client = PoliteClient(settings, app.gate, app.clock, ledger.robots, save_robots, app.fetcher, access)
     try:
         async with asyncio.timeout(_TIMEOUT_S):

@@ -63,6 +63,10 @@ class OperatorSettings:
     """`SITELORE_EMBEDDINGS`: the embedding model (`index/embeddings/factory.py`); empty: the local model, if installed."""
     embeddings_key: str = field(default="", repr=False)
     """`SITELORE_EMBEDDINGS_KEY`: the API key of the embedding endpoint."""
+    model: str = field(default="", repr=False)
+    """`SITELORE_MODEL`: the language model that may suggest words for fixes (`app/audit/suggestions.py`); empty: none."""
+    model_key: str = field(default="", repr=False)
+    """`SITELORE_MODEL_KEY`: the API key of its endpoint."""
     vectors: str = field(default="", repr=False)
     """`SITELORE_VECTORS`: the vector store (`store/vectors/qdrant_rest.py`); empty or `database`: the database."""
     vectors_key: str = field(default="", repr=False)
@@ -104,6 +108,8 @@ def operator_settings() -> OperatorSettings:
         raise UsageError(
             f"SITELORE_DATABASE_URL, SITELORE_REDIS_URL and SITELORE_BLOBS_URL must be set together; missing: {missing}"
         )
+    if urls["database_url"] and not urls["database_url"].startswith(("postgresql://", "postgres://", "postgresql+")):
+        raise UsageError("SITELORE_DATABASE_URL: only Postgres is supported (use postgresql://user:password@host/database)")
     return OperatorSettings(
         **urls,
         blobs_secrets={name: text for name, variable in _BLOB_CREDENTIALS.items() if (text := os.environ.get(variable, ""))},
@@ -120,6 +126,8 @@ def operator_settings() -> OperatorSettings:
         sites_at_once=_number("SITELORE_SITES_AT_ONCE", 4, _MAX_SITES),
         embeddings=os.environ.get("SITELORE_EMBEDDINGS", "").strip(),
         embeddings_key=_key("SITELORE_EMBEDDINGS_KEY"),
+        model=os.environ.get("SITELORE_MODEL", "").strip(),
+        model_key=_key("SITELORE_MODEL_KEY"),
         vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
         vectors_key=_key("SITELORE_VECTORS_KEY"),
         secrets_keys=_secrets_keys(),

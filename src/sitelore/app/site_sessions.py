@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sitelore.app.settings import operator_settings
-from sitelore.fetch.access import seed_origins
 from sitelore.model.access.site_sessions import SiteSession, StoredSession
 from sitelore.model.errors import BadConfig, SessionEnded, UsageError
 from sitelore.model.ids import TenantId
@@ -53,10 +52,12 @@ class SiteSessions:
         """Raise `UsageError` when a session could not be stored: better before a login than after it."""
         self._box(make_key=True)
 
-    async def save(self, tenant: TenantId, session: SiteSession) -> None:
+    async def save(self, tenant: TenantId, session: SiteSession) -> StoredSession:
         """Store a new session; an older one of its origin is replaced. The first one makes the key file."""
         now = self._clock()
-        await self._table(tenant).save(StoredSession(session.origin, self._seal(session), now, now))
+        row = StoredSession(session.origin, self._seal(session), now, now)
+        await self._table(tenant).save(row)
+        return row
 
     async def forget(self, tenant: TenantId, origin: str) -> bool:
         """Delete the session of an origin; False when there is none."""
@@ -64,6 +65,7 @@ class SiteSessions:
 
     async def of_run(self, tenant: TenantId, settings: CrawlSettings) -> dict[SiteSession, StoredSession]:
         """The sessions of a run's seeds, with their rows. Raises `SessionEnded` when one cannot be decrypted."""
+        from sitelore.fetch.access import seed_origins
         from sitelore.platform.secret_box import SecretUnreadable
 
         sessions = {}

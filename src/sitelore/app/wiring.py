@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
     from sitelore.platform_ports import Channels, MediaFiles
+    from sitelore.ports import AuditStore
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.engine import Engine, PostgresEngine
 
@@ -89,7 +90,6 @@ async def embedded(
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
-    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.sqlite import SqliteBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import is_writable, open_sqlite
@@ -104,7 +104,9 @@ async def embedded(
             opened.push_async_callback(ledger.close)
             blob_file = SqliteBlobs(data / "blobs.db", read_only=read_only)
             opened.push_async_callback(blob_file.close)
-            blobs = TenantBlobs(blob_file, DEFAULT_TENANT)
+            media = LazyMedia(engine, partial(_media_directory, data / "media"))
+            opened.push_async_callback(media.close)
+            blobs = TenantBlobs(blob_file, DEFAULT_TENANT, media.files)
             reader = ExtractionPool(readers)
             opened.push_async_callback(reader.close)
             browser = Browser(installed_browser)
@@ -114,11 +116,9 @@ async def embedded(
             opened.push_async_callback(search.close)
             webhooks = LazyWebhooks(engine, ledger, time.time, redaction, access)
             opened.push_async_callback(webhooks.close)
-            media = LazyMedia(engine, partial(_media_directory, data / "media"))
-            opened.push_async_callback(media.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            accounts, channels = LazyAccounts(engine), partial(_open_channels, engine)
-            audits = SqlAuditStore(engine, DEFAULT_TENANT)
+            accounts = LazyAccounts(engine)
+            audits, channels = partial(_open_audits, engine), partial(_open_channels, engine)
             sessions = SiteSessions(engine, time.time, data / "secret.key")
             yield App(
                 context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels, sessions,
@@ -141,7 +141,6 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.platform.accounts.rate_limits import LocalRateLimiter
-    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import DatabaseClock
@@ -158,7 +157,9 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         clock = await opened.enter_async_context(DatabaseClock(engine).kept_in_sync())
         bucket = ObjectBlobs(settings.blobs_url, settings.patience_s, settings.blobs_secrets)
         opened.push_async_callback(bucket.close)
-        blobs = TenantBlobs(bucket, DEFAULT_TENANT)
+        media = LazyMedia(engine, partial(_media_objects, bucket))
+        opened.push_async_callback(media.close)
+        blobs = TenantBlobs(bucket, DEFAULT_TENANT, media.files)
         redis = open_redis(settings.redis_url)
         opened.push_async_callback(redis.aclose)
         gate = RedisGate(redis, slot_s=lease_s / 2)
@@ -177,16 +178,21 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         opened.push_async_callback(search.close)
         webhooks = LazyWebhooks(engine, ledger, clock, settings.redaction, settings.access)
         opened.push_async_callback(webhooks.close)
-        media = LazyMedia(engine, partial(_media_objects, bucket))
-        opened.push_async_callback(media.close)
         names = (engine.name, bucket.name)
         accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()), RedisSessionStore(redis))
-        audits, channels = SqlAuditStore(engine, DEFAULT_TENANT), partial(_open_channels, engine)
+        audits, channels = partial(_open_audits, engine), partial(_open_channels, engine)
         sessions = SiteSessions(engine, clock, None)
         yield App(
             context, blobs, reader, browser, search, accounts, webhooks, *names, media, audits, channels, sessions,
             settings.sites_at_once, settings.redaction, settings.access, settings.allow_private,
         )  # fmt: skip
+
+
+def _open_audits(engine: Engine) -> AuditStore:
+    """The audits of the default tenant."""
+    from sitelore.store.audits.audit_store import SqlAuditStore
+
+    return SqlAuditStore(engine, DEFAULT_TENANT)
 
 
 def _open_channels(engine: Engine) -> Channels:

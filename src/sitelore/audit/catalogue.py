@@ -47,6 +47,8 @@ class AuditConfig:
     """Thresholds that differ from those in the table, by rule."""
     excluded_paths: tuple[str, ...] = ()
     """Patterns of paths whose pages are not audited: `/archive/*`."""
+    check_links: bool = False
+    """Whether the audit requests links to other sites and llms.txt."""
 
     @cached_property
     def page_rules(self) -> list[tuple[Rule, PageCheck, Limits]]:
@@ -73,7 +75,7 @@ def audit_config(options: Mapping[str, Any]) -> AuditConfig:
 
     `{"rules": {"title-length": {"max_chars": 70}, "hreflang-*": False}, "exclude": ["/archive/*"]}`: the later entry wins.
     """
-    _check_names(options, ("rules", "exclude"), "option")
+    _check_names(options, ("rules", "exclude", "check_links"), "option")
     disabled: set[str] = set()
     thresholds: dict[str, Mapping[str, float]] = {}
     for name, setting in (options.get("rules") or {}).items():
@@ -91,7 +93,10 @@ def audit_config(options: Mapping[str, Any]) -> AuditConfig:
     excluded = options.get("exclude") or ()
     if isinstance(excluded, str) or not all(isinstance(each, str) for each in excluded):
         raise BadConfig("audit option 'exclude': use a list of paths such as /archive/*")
-    return AuditConfig(frozenset(disabled), thresholds, tuple(excluded))
+    check_links = options.get("check_links", False)
+    if not isinstance(check_links, bool):
+        raise BadConfig(f"audit option 'check_links': use true or false, not {check_links!r}")
+    return AuditConfig(frozenset(disabled), thresholds, tuple(excluded), check_links)
 
 
 def _thresholds(rule: Rule, setting: Mapping[str, Any]) -> dict[str, float]:

@@ -36,6 +36,7 @@ def merge_findings(
     pages_unchanged: Collection[str] = frozenset(),
     ignores: Iterable[Ignore] = (),
     run: str = "",
+    missing: frozenset[Needs] = frozenset(),
 ) -> list[FindingRecord]:
     """The findings after a run, from those before it and those that it found.
 
@@ -44,7 +45,8 @@ def merge_findings(
 
     A finding that was not found again is resolved only if its page was really read in this run, `pages_read`. That of a page
     which did not change since, `pages_unchanged`, is carried over as seen. Findings that depend on other pages are resolved
-    only after a complete run, those about links also when both ends were read.
+    only after a complete run, those about links also when both ends were read. Those of rules that need records which the
+    run does not have, `missing`, stay as they are.
     """
     before = {record.finding.key: record for record in previous}
     after: dict[str, FindingRecord] = {}
@@ -52,6 +54,10 @@ def merge_findings(
         after[finding.key] = _seen(before.get(finding.key), finding, now, run)
     for key, record in before.items():
         if key not in after:
+            rule = RULES.get(record.finding.rule)
+            if rule is not None and rule.needs & missing:
+                after[key] = record
+                continue
             after[key] = _not_seen(record, pages_read, run_is_complete, now, pages_unchanged, run)
     decisions = list(ignores)
     return [_with_ignore(record, decisions, now) for record in after.values()]

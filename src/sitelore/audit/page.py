@@ -10,6 +10,7 @@ from typing import Any
 from sitelore.model.audit.facts import AuditFacts, Declaration, Place
 from sitelore.model.audit.findings import Indexability
 from sitelore.model.frontier import Hop, PageVersion, Source, UrlRow
+from sitelore.model.ids import NO_TEXT, CleanText
 from sitelore.model.response import StoredHead
 from sitelore.model.states import KEPT, REDIRECT_STATES, UNCHANGED, Proof, SkipReason, UrlState
 from sitelore.model.url import Url, resolve
@@ -25,8 +26,8 @@ _GENERAL_ROBOTS = frozenset({"robots", "x-robots-tag"})
 class PageContent:
     """The parts of a stored document that rules read."""
 
-    text: str = ""
-    markdown: str = ""
+    text: CleanText = NO_TEXT
+    markdown: CleanText = NO_TEXT
     h1: str = ""
     image: str = ""
     meta: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +39,7 @@ class PageContent:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> PageContent:
         """The content of a document as it is stored in JSON."""
-        text, markdown, h1, image = (str(document.get(name) or "") for name in ("text", "markdown", "h1", "image"))
+        text, markdown, h1, image = (document.get(name) or NO_TEXT for name in ("text", "markdown", "h1", "image"))
         structured, forms, media = (tuple(document.get(name) or ()) for name in ("structured", "forms", "media"))
         meta, rendering = (document.get(name) or {} for name in ("meta", "rendering"))
         return cls(text, markdown, h1, image, meta, structured, forms, media, rendering)

@@ -75,7 +75,8 @@ class AppliesTo(StrEnum):
     """The whole site: a site rule chooses its pages by itself."""
 
 
-_NOT_STORED = frozenset({Needs.MEDIA, Needs.EXTERNAL, Needs.INDEX, Needs.LLMS_TXT})
+NEEDS_REQUESTS = frozenset({Needs.EXTERNAL, Needs.LLMS_TXT})
+"""What an audit requests itself, only where its option `check_links` is on."""
 
 
 def kinds_of(page: AuditPage) -> frozenset[AppliesTo]:
@@ -124,9 +125,9 @@ class Rule:
     site_check: SiteCheck | None = None
 
     @property
-    def has_records(self) -> bool:
-        """Whether crawls store what the rule needs. A rule without its records finds nothing."""
-        return not self.needs & _NOT_STORED
+    def needs_requests(self) -> bool:
+        """Whether an audit has to send requests for it. Without them the rule finds nothing new."""
+        return bool(self.needs & NEEDS_REQUESTS)
 
     @property
     def is_site_rule(self) -> bool:

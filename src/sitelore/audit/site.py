@@ -16,9 +16,11 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from sitelore.audit.graph import GraphLink, SiteGraph
+from sitelore.audit.insights.topics import TopicCounts
 from sitelore.audit.page import AuditPage
+from sitelore.audit.rule import Needs
 from sitelore.audit.shingles import SimilarPair, shingles_of, similar_pairs
-from sitelore.model.audit.facts import AuditFacts, LinkKind, has_id
+from sitelore.model.audit.facts import Alt, AuditFacts, LinkKind, has_id
 from sitelore.model.audit.findings import (
     EarlierPage,
     ExternalCheck,
@@ -155,6 +157,9 @@ class PageSummary:
     images: tuple[ImageUse, ...] = ()
     files: tuple[str, ...] = ()
     """Other media that the page embeds."""
+    image_count: int = 0
+    images_without_alt: int = 0
+    is_noarchive: bool = False
     shingles: bytes = b""
     changed: bool | None = None
     needs_browser: bool = False
@@ -217,6 +222,9 @@ def summarise(page: AuditPage) -> PageSummary:
         cookies=tuple(map(sys.intern, page.headers("set-cookie"))),
         images=tuple(_images(page)),
         files=tuple(sys.intern(str(each["url"])) for each in content.media if each.get("type") != "image" and each.get("url")),
+        image_count=facts.image_count,
+        images_without_alt=sum(each.alt is Alt.ABSENT for each in facts.images),
+        is_noarchive="noarchive" in page.robots_words,
         shingles=shingles_of(content.text[:MAX_TEXT_CHARS]) if page.is_html and words >= MIN_SHINGLE_WORDS else b"",
         changed=page.changed,
         needs_browser=content.rendering.get("reason") in _SHELLS and not page.is_rendered,
@@ -324,6 +332,11 @@ class Site:
     indexed: tuple[IndexedUrl, ...] = ()
     repeated_chunks: tuple[RepeatedChunk, ...] = ()
     llms_txt: LlmsTxt | None = None
+    unused_media: tuple[MediaFile, ...] = ()
+    """Stored files that no page of the run shows."""
+    topics: TopicCounts | None = None
+    missing: frozenset[Needs] = frozenset()
+    """Records that this run does not have though others may: what rules found in them is neither confirmed nor resolved."""
 
     @cached_property
     def start(self) -> PageSummary | None:

@@ -24,14 +24,13 @@ Data = Annotated[
     Path, typer.Option("--data", metavar="DIR", envvar="SITELORE_DATA", help="Directory for runs, pages and snapshots.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
-Links = Annotated[
-    LinkStyle,
-    typer.Option(
-        help="Links in Markdown: absolute, relative (between the files of a Markdown folder), text (without URLs), "
-        "or none (text without URLs, images as their alt text).",
-        rich_help_panel="Output",
-    ),
-]
+_LINKS: Any = typer.Option(
+    help="Links in Markdown: absolute, relative (between the files of a Markdown folder), text (without URLs), "
+    "or none (text without URLs, images as their alt text).",
+    rich_help_panel="Output",
+)
+Links = Annotated[LinkStyle, _LINKS]
+LinksIfTyped = Annotated[LinkStyle | None, _LINKS]
 RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="A run id or a prefix of one, a site (its latest run), or `latest`.")
 ]

@@ -1,14 +1,22 @@
-"""Help texts of commands whose options are grouped under headings (`typer.Option(rich_help_panel=…)`)."""
+"""Help texts with headings: options by `typer.Option(rich_help_panel=…)`, commands by `COMMAND_GROUPS`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
+COMMAND_GROUPS = {
+    "Crawl": ("crawl", "init", "config", "login", "pipeline", "demo"),
+    "Read and search": ("search", "runs", "show", "explain", "inspect", "changes", "compare", "export", "extract"),
+    "Audit": ("audit", "insights", "fix", "repository"),
+    "Stored data": ("reprocess", "reindex", "deletions", "delete", "retention", "backup", "restore"),
+    "Servers": ("serve", "worker", "mcp", "tenant", "token", "webhooks", "doctor"),
+}
+"""All commands by heading, in the order of `sitelore --help`."""
 _OTHER = "Options"
 _ARGUMENTS = "Arguments"
 
@@ -33,3 +41,16 @@ class GroupedCommand(TyperCommand):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+
+
+class GroupedCommands(TyperGroup):
+    """The list of commands under its headings."""
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002 the signature of click
+        """Write the commands that are there, with the first sentence of their help."""
+        width = max(map(len, self.commands), default=0)
+        for heading, names in COMMAND_GROUPS.items():
+            rows = [(name.ljust(width), self.commands[name].get_short_help_str(100)) for name in names if name in self.commands]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)

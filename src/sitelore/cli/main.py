@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from sitelore.cli.help import GroupedCommand
+from sitelore.cli.help import GroupedCommand, GroupedCommands
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
@@ -22,6 +23,9 @@ _PARSER_WORDING = (
     (re.compile(r" is not a valid float(?: range)?$"), " is not a number"),
     (re.compile(r" is not in the range x>=(\S+)$"), r" is less than \1"),
     (re.compile(r" is not in the range (\S+)<=x<=(\S+)$"), r" is not between \1 and \2"),
+    (re.compile(r"^No such option: (\S+) \(Possible options: ([^,]+)\)$"), r"no such option: \1; did you mean \2?"),
+    (re.compile(r"^No such option: (\S+) \(Possible options: (.+)\)$"), r"no such option: \1; similar ones: \2"),
+    (re.compile(r"^Got unexpected extra argument(?:\(s\)|s)? \((.+)\)$"), r"unexpected argument: \1"),
     (re.compile(r"^No such command '([^']*(?:://|\.)[^']*)'$"), r"no such command '\1'; did you mean `sitelore crawl \1`?"),
 )
 """Messages of the parser, and what is printed instead."""
@@ -43,17 +47,17 @@ COMMANDS = {
     "search": _Command("search", "Search the crawled pages."),
     "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
     "insights": _Command("audit", "Show figures about a crawled site, from its latest audit."),
-    "fix": _Command("fix", "Write patches that mend what an audit has found."),
+    "fix": _Command("fix", "Write patches that fix what an audit has found."),
     "extract": _Command("extract", "Convert HTML to Markdown, without network or state."),
     "explain": _Command("inspect", "Show why a URL was fetched or skipped."),
     "inspect": _Command("inspect", "Show what was extracted from a page, and what was cut."),
     "runs": _Command("runs", "List the runs in the data directory, newest first."),
     "show": _Command("runs", "Show the figures of a run, or a stored page at a date."),
     "export": _Command("runs", "Write a run to a file."),
-    "delete": _Command("operations.delete", "Delete runs, or a site with everything that was stored of it."),
-    "backup": _Command("operations.backup", "Copy everything that is stored, while crawls go on."),
-    "restore": _Command("operations.backup", "Replace everything that is stored by a backup."),
-    "retention": _Command("operations.backup", "Show or change for how long data of a tenant are kept."),
+    "delete": _Command("operations.delete", "Delete runs, or all data of a site."),
+    "backup": _Command("operations.backup", "Back up the database and all blobs, during crawls too."),
+    "restore": _Command("operations.backup", "Replace all stored data by a backup."),
+    "retention": _Command("operations.backup", "Show or change how long data of a tenant is kept."),
     "reprocess": _Command("reprocess", "Extract a run's stored pages again, without requests."),
     "reindex": _Command("search", "Update the search index and build embeddings."),
     "deletions": _Command("search", "Review mass deletions that were held back."),
@@ -120,6 +124,7 @@ def _listed_only() -> None:
 def _empty_parser() -> typer.Typer:
     app = typer.Typer(
         name="sitelore",
+        cls=GroupedCommands,
         help="Turns websites into clean Markdown and a record of every URL.",
         epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 disk, 11 interrupted (resumable), 15 time limit.",
         no_args_is_help=True,
@@ -159,6 +164,7 @@ def _run_command(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, typer.Abort):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C would end the message with a traceback
         code = _CTRL_C
     except Exception as problem:  # noqa: BLE001 every error becomes one line
         debug = "--debug" in arguments

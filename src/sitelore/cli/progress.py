@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _BAR_EVERY_S = 0.25
 _LINE_EVERY_S = 5.0
 _RATE_WINDOW_S = 10.0
+_LONGEST_ESTIMATE_S = 100 * 3600
 _BAR_WIDTH = 28
 
 
@@ -115,10 +117,11 @@ def progress_bar(progress: Progress, rate: float) -> Group:
 
 
 def time_left(progress: Progress, rate: float) -> str:
-    """The estimated time left; empty without a page limit."""
-    if progress.max_pages is None or rate <= 0 or progress.pages >= progress.max_pages:
+    """The estimated time left; empty without a page limit, and where the rate is too low for an estimate."""
+    if progress.max_pages is None or progress.pages >= progress.max_pages:
         return ""
-    return duration(round((progress.max_pages - progress.pages) / rate))
+    seconds = (progress.max_pages - progress.pages) / rate if rate > 0 else math.inf
+    return duration(round(seconds)) if seconds < _LONGEST_ESTIMATE_S else ""
 
 
 def duration(seconds: float) -> str:

@@ -8,32 +8,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from sitelore.crawl.soft_404 import Soft404Detector
-from sitelore.extract.redaction.redactor import redactor_of
-from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
-from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
-from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import ReadOptions
-from sitelore.model.frontier import Settlement
-from sitelore.model.ids import TenantId
+from sitelore.model.ids import BlobKey, TenantId
+from sitelore.model.platform.media import screenshot_key
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, ReadMode, Redaction
-from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
-from sitelore.ports import (
-    Blobs,
-    Clock,
-    Events,
-    HostGate,
-    Ledger,
-    Notifier,
-    Reader,
-    Robots,
-    RunQueue,
-)
+from sitelore.model.url import DEFAULT_RULES, KeyRules
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # every command loads this module
     from sitelore.crawl.login_watch import LoginWatch
     from sitelore.crawl.media.image_pool import ImagePool
+    from sitelore.crawl.soft_404 import Soft404Detector
+    from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
+    from sitelore.frontier.offers import OfferBuilder
+    from sitelore.frontier.render_policy import RenderPolicy
+    from sitelore.model.frontier import Settlement
     from sitelore.platform_ports import MediaFiles, MediaLibrary
+    from sitelore.ports import Blobs, Clock, Events, HostGate, Ledger, Notifier, Reader, Robots, RunQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,34 +107,6 @@ class Progress:
     latest: str = ""
 
 
-class NavigationPolicy:
-    """Decides where a page open in the browser may navigate: scope, address guard, secrets and robots.txt apply there too.
-
-    The URL of the visit itself is not checked here, because the frontier admitted it.
-    """
-
-    def __init__(
-        self, robots: Robots, offer_builder: OfferBuilder, rules: KeyRules, redaction: Redaction = BUILT_IN_ALONE
-    ) -> None:
-        self._redaction = redaction
-        self._robots = robots
-        self._offer_builder = offer_builder
-        self._rules = rules
-
-    async def judge(self, url: Url) -> str | None:
-        """The reason why the browser must not navigate to `url`; None when it may."""
-        target = Url.parse(str(url), rules=self._rules)
-        if target is None:
-            return "not an http(s) URL"
-        refusal = self._offer_builder.refusal(target, 0)
-        if refusal is not None:
-            return refusal[1]
-        if redactor_of(self._redaction).has_secrets(target):
-            return HELD_A_SECRET[1]
-        verdict = await self._robots.judge(target)
-        return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"
-
-
 @dataclass(frozen=True, slots=True)
 class MediaContext:
     """Where media files are stored, and the processes that compress images."""
@@ -159,11 +121,11 @@ class MediaContext:
 
     def hold(self, key: str) -> None:
         """Remember a file that is about to be stored."""
-        self.pending[self.files.prefix + key] += 1
+        self.pending[self.files.place(key)] += 1
 
     def release(self, key: str) -> None:
         """Forget a file whose settlement was written or rejected."""
-        place = self.files.prefix + key
+        place = self.files.place(key)
         if self.pending[place] > 1:
             self.pending[place] -= 1
         else:
@@ -171,10 +133,26 @@ class MediaContext:
 
     def is_pending(self, key: str) -> bool:
         """Whether the settlement of a file is not written yet."""
-        return self.files.prefix + key in self.pending
+        return self.files.place(key) in self.pending
 
 
 MAX_VIDEOS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenshotContext:
+    """Where the screenshots of a run's pages are stored."""
+
+    media: MediaContext
+    folder: str
+    """The channel of the site, or the id of the site."""
+
+    async def store(self, page: int, jpeg: bytes) -> BlobKey:
+        """Store the screenshot of a page, by the id of its URL, in place of the one before. Returns its key."""
+        key = screenshot_key(self.folder, page)
+        self.media.hold(key)
+        await self.media.files.put(key, jpeg)
+        return BlobKey(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +176,8 @@ class VisitContext:
     """Probes made in the browser, for rendered pages: a site's error page may look different there."""
     media: MediaContext | None = None
     """None in a run that downloads no media."""
+    screenshots: ScreenshotContext | None = None
+    """None in a run that takes no screenshots."""
     login_watch: LoginWatch | None = None
     """None in a run that cannot be logged out: without a stored session and without declared signs."""
 

@@ -23,7 +23,7 @@ from sitelore.background import repeat
 from sitelore.crawl.context import VisitContext, WorkerContext
 from sitelore.frontier.admission import SIMILAR, plan_wave
 from sitelore.model.errors import OutOfTime, SessionEnded, StorageError
-from sitelore.model.frontier import EventKind, Run, RunEvent, Source, WaveOpened
+from sitelore.model.frontier import EventKind, Run, RunEvent, Source, UrlRow, WaveOpened
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.response import Failure
 from sitelore.model.states import REDIRECT_STATES, RunState, SkipReason, UrlState
@@ -127,12 +127,26 @@ async def _final_state(run_id: RunId, ledger: Ledger) -> tuple[RunState, str]:
 
 async def seed_problems(ledger: Ledger, run_id: RunId) -> str:
     """Why the seeds of a run brought no page, as recorded."""
-    reasons: list[str] = []
-    async for row in ledger.rows(run_id, sitemaps=True):
-        if row.source in {Source.SEED, Source.REDIRECT} and row.state is not UrlState.ALIAS:
-            reason = row.error or row.detail or (str(row.skip_reason) if row.skip_reason else "") or f"state {row.state}"
-            reasons.append(f"{row.url}: {reason.rstrip('.')}")
+    reasons = [
+        f"{row.url}: {_problem_of(row)}"
+        async for row in ledger.rows(run_id, sitemaps=True)
+        if row.source in {Source.SEED, Source.REDIRECT} and row.state is not UrlState.ALIAS
+    ]
     return "; ".join(reasons[:_SHOWN_SEEDS]) or "the run has no seed"
+
+
+async def failed_seeds(ledger: Ledger, run_id: RunId) -> list[str]:
+    """The seeds of a run that failed, each with the reason."""
+    rows = ledger.rows(run_id, sitemaps=True)
+    return [f"{row.url}: {_problem_of(row)}" async for row in rows if row.source is Source.SEED and row.error][:_SHOWN_SEEDS]
+
+
+def _problem_of(row: UrlRow) -> str:
+    """Why a URL brought no page."""
+    reason = row.error or row.detail or (str(row.skip_reason) if row.skip_reason else "")
+    if not reason and row.status_code not in {None, 200}:
+        reason = f"the server answered {row.status_code}"
+    return (reason or f"state {row.state}").rstrip(".")
 
 
 class Maintenance:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sitelore.crawl.context import VisitContext
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.freshness import request_for
+from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
 from sitelore.frontier.render_policy import SHELL_WEIGHT, failed, noted
 from sitelore.frontier.retry import retry_at
 from sitelore.model.api_loader import is_loaded
@@ -27,8 +29,10 @@ from sitelore.model.rendering import (
     RenderRequest,
 )
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
+from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.model.states import REDIRECT_STATES
-from sitelore.model.url import Url
+from sitelore.model.url import KeyRules, Url
+from sitelore.ports import Robots
 
 _HTML_HEADER = ("content-type", "text/html; charset=utf-8")
 _PAGE_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
@@ -211,3 +215,31 @@ def _is_cookie_check(response: Response, context: VisitContext) -> bool:
     if not 300 <= response.status < 400 or response.header("set-cookie") is None:
         return False
     return Url.parse(response.header("location") or "", str(response.url), context.rules) == response.url
+
+
+class NavigationPolicy:
+    """Decides where a page open in the browser may navigate: scope, address guard, secrets and robots.txt apply there too.
+
+    The URL of the visit itself is not checked here, because the frontier admitted it.
+    """
+
+    def __init__(
+        self, robots: Robots, offer_builder: OfferBuilder, rules: KeyRules, redaction: Redaction = BUILT_IN_ALONE
+    ) -> None:
+        self._redaction = redaction
+        self._robots = robots
+        self._offer_builder = offer_builder
+        self._rules = rules
+
+    async def judge(self, url: Url) -> str | None:
+        """The reason why the browser must not navigate to `url`; None when it may."""
+        target = Url.parse(str(url), rules=self._rules)
+        if target is None:
+            return "not an http(s) URL"
+        refusal = self._offer_builder.refusal(target, 0)
+        if refusal is not None:
+            return refusal[1]
+        if redactor_of(self._redaction).has_secrets(target):
+            return HELD_A_SECRET[1]
+        verdict = await self._robots.judge(target)
+        return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"

@@ -31,7 +31,6 @@ from sitelore.model.document import READ_HEADERS, Blob, Comparison, Reading, Sit
 from sitelore.model.frontier import Effects, Hop, KnownPage, Lease, Offer, PageUpdate, RowKind, Settlement, Verdict
 from sitelore.model.ids import BlobKey
 from sitelore.model.platform.media import MediaUpdate, ShownMedia
-from sitelore.model.rendering import RenderNote
 from sitelore.model.response import Fetched, Response, RobotsFile, RobotsVerdict, StoredHead
 from sitelore.model.settings import CrawlSettings, Identity, MediaPolicy
 from sitelore.model.states import SkipReason, UrlState
@@ -63,20 +62,20 @@ async def settle_page(
     shown = _shown_media(document, context.settings.media, reading.refused_links)
     offers += context.offer_builder.media(lease, shown or ())
     comparison = await compare_with_known(context.blobs, lease.known, reading)
-    screenshot = _screenshot(page_fetch, reading)
+    screenshot = await _store_screenshot(lease, page_fetch, reading, context)
     facts = replace(
         page_update(response, reading, document.key, comparison),
         snapshot=snapshot.key if snapshot else None,
         identity=_identity_of(lease, context),
         render=page_fetch.note,
-        screenshot=screenshot.key if screenshot else None,
+        screenshot=screenshot,
     )
     effects = replace(
         fetch_cost(response),
         page=facts,
         offers=tuple(offers),
         chain=lease.chain,
-        blobs=tuple(blob for blob in (document, snapshot, screenshot) if blob is not None),
+        blobs=tuple(blob for blob in (document, snapshot) if blob is not None),
         redactions=reading.redactions,
         changed=None if lease.known is None else comparison.changed,
         shown=shown,
@@ -115,12 +114,11 @@ def _shown_media(document: Blob, policy: MediaPolicy, nofollow: Collection[Url])
     return media_of_blob(document, policy, nofollow)
 
 
-def _screenshot(page_fetch: PageFetch, reading: Reading) -> Blob | None:
-    if not page_fetch.screenshot:
+async def _store_screenshot(lease: Lease, page_fetch: PageFetch, reading: Reading, context: VisitContext) -> BlobKey | None:
+    """Store the screenshot of a page, except where the page shows a secret (pixels cannot be redacted) or forbids archiving."""
+    if context.screenshots is None or not page_fetch.screenshot or reading.redactions or reading.noarchive:
         return None
-    from sitelore.extract.page_objects.media import screenshot_blob  # noqa: PLC0415 few runs take screenshots
-
-    return screenshot_blob(page_fetch.screenshot, reading)
+    return await context.screenshots.store(lease.url_id, page_fetch.screenshot)
 
 
 def _sitemaps_of_site(lease: Lease, robots: RobotsVerdict, context: VisitContext) -> list[Offer]:
@@ -135,7 +133,8 @@ def _sitemaps_of_site(lease: Lease, robots: RobotsVerdict, context: VisitContext
 def settle_sitemap(lease: Lease, response: Response, reading: SitemapReading, context: VisitContext) -> Settlement:
     """Settle a sitemap or feed, requested as one or served in place of a page: its entries are offered, it is not kept."""
     offers = context.offer_builder.sitemap(lease, reading.entries)
-    offers += context.offer_builder.sitemaps(lease, [child.url for child in reading.children])
+    children = [child.url for child in reading.children]
+    offers += context.offer_builder.sitemaps(lease, children, are_of_index=reading.kind == "index")
     effects = replace(fetch_cost(response), offers=tuple(offers))
     if reading.problem and not offers:
         return Settlement(lease, Verdict(UrlState.FAILED, response.status, error=reading.problem), effects)
@@ -182,7 +181,7 @@ async def settle_known_page(
         verdict,
         replace(
             effects,
-            page=replace(_stored_facts(known), identity=_identity_of(lease, context), volatile=volatile),
+            page=replace(known.unchanged(), identity=_identity_of(lease, context), volatile=volatile),
             offers=tuple(offers),
             chain=lease.chain,
             changed=False,
@@ -201,27 +200,6 @@ def _kept_headers(response: Response) -> tuple[tuple[str, str], ...]:
     headers = [(name, value) for name, value in response.headers if name in READ_HEADERS]
     return tuple(
         [(name, value[:_MAX_HEADER_CHARS]) for name, value in headers if name != "link" or "canonical" in value.lower()]
-    )
-
-
-def _stored_facts(known: KnownPage) -> PageUpdate:
-    return PageUpdate(
-        title=known.title,
-        content_hash=known.content_hash,
-        novelty=known.novelty,
-        document=known.document,
-        canonical=known.canonical,
-        snapshot=known.snapshot,
-        word_count=known.word_count,
-        noindex=known.noindex,
-        etag=known.etag,
-        last_modified=known.last_modified,
-        content_type=known.content_type,
-        headers=known.headers,
-        sketch=known.sketch,
-        volatile=known.volatile,
-        render=None if known.render_reason is None else RenderNote(known.render_reason),
-        screenshot=known.screenshot,
     )
 
 

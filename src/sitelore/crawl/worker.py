@@ -197,9 +197,8 @@ class Worker:
         if len(self._visits) < self._concurrency:
             self._wake.set()
         self._record_metrics(settlement, is_accepted)
-        lease, update = settlement.lease, settlement.effects.media
-        if self._context.media is not None and update is not None and update.file is not None and not update.is_known:
-            self._context.media.release(update.file.key)
+        lease = settlement.lease
+        self._release_files(settlement)
         # After a pause longer than the lease, this worker may have claimed the row again: keep the newer lease.
         if self._leases.get(lease.url) == lease:
             del self._leases[lease.url]
@@ -219,6 +218,14 @@ class Worker:
         progress.latest = lease.url
         if lease.kind is RowKind.PAGE:
             self._worker_context.on_settled(settlement)
+
+    def _release_files(self, settlement: Settlement) -> None:
+        """Forget the files that the visit has stored: rows refer to them now, or nothing does."""
+        context, update, page = self._context, settlement.effects.media, settlement.effects.page
+        if context.media is not None and update is not None and update.file is not None and not update.is_known:
+            context.media.release(update.file.key)
+        if context.screenshots is not None and page is not None and page.screenshot is not None:
+            context.screenshots.media.release(page.screenshot)
 
     def _since_claim(self, lease: Lease) -> float:
         now = self._context.clock()
@@ -240,6 +247,8 @@ class Worker:
         metrics.RETRIED.inc(verdict.state is UrlState.QUEUED)
         metrics.VISITED.inc(verdict.state in KEPT)
         metrics.FAILED.inc(verdict.state in _ERROR_STATES)
+        if lease.kind is RowKind.MEDIA and verdict.state is not UrlState.QUEUED:
+            _record_media(settlement)
         level = logging.INFO if verdict.state is UrlState.FAILED else logging.DEBUG
         if _LOG.isEnabledFor(level):
             extra: dict[str, object] = {"run": lease.run, "url": lease.url, "worker": self._id, "state": verdict.state.value}
@@ -336,3 +345,21 @@ class Worker:
             self._settler.flush()
             self._wake.clear()
             await wait(self._wake, _POLL_INTERVAL_S)
+
+
+def _record_media(settlement: Settlement) -> None:
+    """Count a media URL that was visited by its result, and its bytes."""
+    update, state = settlement.effects.media, settlement.verdict.state
+    metrics.MEDIA_RECEIVED.inc(settlement.effects.body_bytes)
+    if update is None:
+        result = "failed" if state in _ERROR_STATES else "skipped"
+    elif update.file is None:
+        result = "unchanged"
+    elif update.is_known:
+        result = "duplicate"
+    else:
+        result = "stored"
+        metrics.MEDIA_SAVED.inc(
+            max(0, update.file.original_bytes - update.file.stored_bytes) if update.file.stored_bytes else 0
+        )
+    metrics.MEDIA.labels(result).inc()

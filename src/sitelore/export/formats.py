@@ -37,10 +37,12 @@ class ExportSource:
     whole: bool = False
     """Whether blocks that repeat over the site are kept in every page."""
     links: LinkStyle = LinkStyle.ABSOLUTE
+    select: Callable[[], AsyncIterator[UrlRow]] | None = None
+    """Reads some rows of the run instead of all."""
 
     def rows(self) -> AsyncIterator[UrlRow]:
-        """All URLs of the run, sorted by key."""
-        return self.ledger.rows(self.run.id)
+        """The URLs of the run, sorted by key."""
+        return self.ledger.rows(self.run.id) if self.select is None else self.select()
 
     async def repeats(self) -> Repeats:
         """Blocks that repeat over the run's pages, to be left out of them; none with `whole`."""

@@ -13,7 +13,8 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.content.main_content import PageFacts, PageSelection, select_units
+from sitelore.extract.content.documentation import PageFacts
+from sitelore.extract.content.main_content import PageSelection, select_units
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.markdown import prepare, write_text
 from sitelore.extract.metadata import collect_elements

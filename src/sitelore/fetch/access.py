@@ -27,7 +27,8 @@ class RunAccess:
     def __init__(
         self, access: Access = NO_ACCESS, settings: CrawlSettings | None = None, sessions: Sequence[SiteSession] = ()
     ) -> None:
-        self._sites = _by_origin(access, settings or CrawlSettings())
+        stored = Access(origins={session.origin: SiteAccess(session.headers) for session in sessions if session.headers})
+        self._sites = _by_origin(stored.with_other(access), settings or CrawlSettings())
         self._sessions = [_LiveSession(session) for session in sessions]
         self._session_of = {origin: live for live in self._sessions for origin in live.session.origins}
         self._cookies = {origin: jar for origin, site in self._sites.items() if (jar := _jar(origin, site))}

@@ -1,8 +1,9 @@
 """Parser and matcher for robots.txt (RFC 9309), compatible with Google's reference implementation. Pure.
 
 A pattern matches in time linear in the URL, whatever wildcards it holds. Percent-escapes are compared as written, like in
-the reference, with one addition: a `Disallow` also matches in its RFC 3986 §6.2.2 form (`/%7Ejoe/` also forbids `/~joe/`),
-because the URLs checked here are always in that form.
+the reference, with two additions. A `Disallow` also matches in its RFC 3986 §6.2.2 form (`/%7Ejoe/` also forbids `/~joe/`),
+because the URLs checked here are always in that form. And `*` and `$` are compared escaped, so that a rule can name them as
+`%2A` and `%24` (RFC 9309 §2.2.3).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 
 _TOKEN = re.compile(rb"[A-Za-z_-]+")
 _TO_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
+_LITERALS = str.maketrans({"*": "%2A", "$": "%24"})
 _ESCAPED_UNRESERVED = re.compile(r"%(?:2D|2E|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 
 # Misspellings that the reference implementation accepts.
@@ -90,11 +92,12 @@ class _Matcher:
             for pattern in _patterns(rule):
                 # The longest pattern wins, an equally long Allow beats a Disallow (RFC 9309 §2.2.2).
                 score = 2 * len(pattern) + rule.allow
-                plain = pattern.rstrip("*")
+                is_anchored = pattern.endswith("$")
+                plain = (pattern[:-1] if is_anchored else pattern.rstrip("*")).replace("$", "%24")
                 if "*" in plain:
-                    globs.append(_glob(pattern, score, rule))
+                    globs.append(_glob(plain, score, rule, is_anchored=is_anchored))
                     continue
-                table, text = (exact, plain[:-1]) if pattern.endswith("$") else (prefixes, plain)
+                table, text = (exact if is_anchored else prefixes), plain
                 if text not in table or table[text][0] < score:
                     table[text] = (score, rule)
         self._exact = exact
@@ -283,10 +286,9 @@ def _patterns(rule: _Rule) -> list[str]:
     return patterns
 
 
-def _glob(pattern: str, score: int, rule: _Rule) -> _Glob:
-    anchored = pattern.endswith("$")
-    head, *rest = (pattern[:-1] if anchored else pattern).split("*")
-    tail = rest.pop() if anchored else None
+def _glob(plain: str, score: int, rule: _Rule, *, is_anchored: bool) -> _Glob:
+    head, *rest = plain.split("*")
+    tail = rest.pop() if is_anchored else None
     return _Glob(score, head, tuple(piece for piece in rest if piece), tail, rule)
 
 
@@ -299,9 +301,12 @@ def _parse_seconds(value: bytes) -> float | None:
 
 
 def _target(url: str) -> str:
-    """Path and query of a URL; a path is returned unchanged."""
-    if isinstance(url, Url):
-        return url.target
+    """Path and query of a URL or path, with `*` and `$` escaped."""
+    target = url.target if isinstance(url, Url) else _target_of_text(url)
+    return target.translate(_LITERALS) if "*" in target or "$" in target else target
+
+
+def _target_of_text(url: str) -> str:
     start = 0
     if not url.startswith("/"):
         scheme = url.find("://")

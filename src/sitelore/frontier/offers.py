@@ -29,11 +29,16 @@ _MAX_CACHED_RANKS = 200_000
 _MAX_CACHED_VERDICTS = 5_000
 MAX_SOURCES = 50_000
 """Sitemaps and collection pages that one worker accepts in a run: as many as one sitemap index may list."""
+MAX_INDEX_LEVELS = 5
+"""Sitemap indexes that may list each other. The protocol allows one level; without a limit, two that are made for it would keep
+a run busy for ever, because sitemaps are read before pages.
+"""
 _DOCUMENTS = (".pdf", ".docx", ".doc")
 _LOG_OUT = re.compile(r"(?<![a-z])(?:log|sign)[-_]?(?:out|off)(?![a-z])", re.IGNORECASE)
 _Rank = tuple[int, int, int, int]
 _LOWEST_RANK: _Rank = (-1, 0, 0, 0)
 _TOO_MANY_SOURCES: Refusal = (SkipReason.TRAP, f"more than {MAX_SOURCES} sitemaps or parts of collections")
+_TOO_MANY_LEVELS: Refusal = (SkipReason.TRAP, f"sitemap indexes list each other over more than {MAX_INDEX_LEVELS} levels")
 HELD_A_SECRET: Refusal = (SkipReason.SECRET, "the address holds what may not be kept, so it was not fetched")
 
 
@@ -206,18 +211,29 @@ class OfferBuilder:
             for position, entry in enumerate(entries)
         ]
 
-    def sitemaps(self, lease: Lease, urls: Iterable[Url]) -> list[Offer]:
-        """Offers for sitemaps that robots.txt or a sitemap index lists, and for further pages of an API collection.
+    def sitemaps(self, lease: Lease, urls: Iterable[Url], *, are_of_index: bool = False) -> list[Offer]:
+        """Offers for sitemaps that robots.txt or a sitemap index (`are_of_index`) lists, and for more of an API collection.
 
-        They are read before the next depth opens, so their number is limited.
+        They are read before the next depth opens, so their number is limited, and so are the levels of indexes. The chain of a
+        sitemap holds the indexes that led to it.
         """
+        chain = (*lease.chain, Hop(lease.url, 200)) if are_of_index else ()
+        too_deep = _TOO_MANY_LEVELS if len(chain) > MAX_INDEX_LEVELS else None
         offers = []
         for position, url in enumerate(urls):
             self._sources += 1
-            refusal = self._unsafe(url) if self._sources <= MAX_SOURCES else _TOO_MANY_SOURCES
+            refusal = self._unsafe(url) or too_deep if self._sources <= MAX_SOURCES else _TOO_MANY_SOURCES
             offers.append(
                 self._offer(
-                    url, lease.depth, Source.SITEMAP, lease, position, is_checked=True, kind=RowKind.SITEMAP, refusal=refusal
+                    url,
+                    lease.depth,
+                    Source.SITEMAP,
+                    lease,
+                    position,
+                    is_checked=True,
+                    kind=RowKind.SITEMAP,
+                    refusal=refusal,
+                    chain=chain,
                 )
             )
         return offers

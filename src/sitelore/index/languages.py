@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
-from importlib import import_module
-from typing import Protocol
+
+import Stemmer
 
 MAIN_LANGUAGE = "en"
 """The language of Latin text on pages that declare none."""
@@ -83,23 +82,15 @@ def stem(word: str, language: str) -> str:
                 if language in _UNSTEMMED.get(index, ()) or not main:
                     return word
                 language = main
-            return _stemmer_class(language)().stemWord(word)
+            stemmed: str = _stemmer(language).stemWord(word)
+            return stemmed
     return word
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str, /) -> str: ...  # noqa: N802 - Snowball's name
-
-
 @cache
-def _stemmer_class(language: str) -> Callable[[], _Stemmer]:
-    """The pure-Python stemmer of a language, even where a compiled one is installed: every machine gives the same terms.
-
-    A class and not an instance: an instance keeps the word it works on, and several threads stem words.
-    """
-    name = _LATIN.get(language) or _OTHERS[language]
-    stemmer: Callable[[], _Stemmer] = getattr(import_module(f"snowballstemmer.{name}_stemmer"), f"{name.capitalize()}Stemmer")
-    return stemmer
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    """The stemmer of a language, without a cache: `terms` has one. Threads may share it, since it stems under the GIL."""
+    return Stemmer.Stemmer(_LATIN.get(language) or _OTHERS[language], 0)
 
 
 _STOP_WORD_LISTS = {

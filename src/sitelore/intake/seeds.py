@@ -23,6 +23,12 @@ _SIMILAR = 0.7
 _FILE = re.compile(r"\.(?:x?html?|xml|txt|pdf|docx?|json|jsonl|ya?ml|csv)$", re.IGNORECASE)
 
 
+def refuse_credentials(text: str) -> None:
+    """Raise `BadUrl`, without repeating them, for a URL with credentials where they would be lost."""
+    if typed_credentials(text) is not None:
+        raise BadUrl("the URL contains credentials; set auth for the site instead (in the API: PUT /site-access).")
+
+
 def typed_url(text: str) -> Url:
     """The URL meant by `text`. A host without scheme gets https, or http for local hosts and addresses. Raises BadUrl."""
     try:

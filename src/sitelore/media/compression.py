@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from sitelore.media.metadata import strip_metadata
 from sitelore.media.svg import NotSvg, sanitise_svg, svg_size
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _WEBP = {"Q": 85, "effort": 2}
 _THUMBNAIL = {"Q": 75, "effort": 2}
 _PNG = {"compression": 9}
 _SAVERS = {"jpg": (".jpg", _JPEG), "png": (".png", _PNG), "webp": (".webp", _WEBP)}
+_READABLE = frozenset({*_SAVERS, "gif"})
 _ANIMATION_CHUNK = b"acTL"
 
 
@@ -68,7 +70,7 @@ def compress(data: bytes, extension: str) -> CompressedImage:
         header = pyvips.Image.new_from_buffer(data, "", access="sequential")
     except pyvips.Error as error:
         # The loaders of some formats are blocked or not built in: those files are stored unseen.
-        return CompressedImage() if extension not in _SAVERS else _damaged(error)
+        return _damaged(error) if extension in _READABLE else CompressedImage()
     refused = _refusal(header)
     if refused is not None:
         return refused
@@ -116,7 +118,9 @@ def _scaled(data: bytes, header: pyvips.Image, width: int) -> pyvips.Image:
     # A conversion costs four times as much as the rest, and most images have no profile.
     has_profile = _has(header, "icc-profile-data") or header.interpretation == "cmyk"
     profile = {"output_profile": "srgb"} if has_profile else {}
-    return pyvips.Image.thumbnail_buffer(data, width, height=MAX_SIDE, size="down", fail_on="error", **profile)
+    # The option of the loader: that of `thumbnail_buffer` accepts truncated files.
+    strict = {"option_string": "fail_on=error"}
+    return pyvips.Image.thumbnail_buffer(data, width, height=MAX_SIDE, size="down", **strict, **profile)
 
 
 def _smaller(data: bytes, image: pyvips.Image, extension: str) -> CompressedImage:
@@ -126,9 +130,10 @@ def _smaller(data: bytes, image: pyvips.Image, extension: str) -> CompressedImag
         return CompressedImage(saved, image.width, image.height)
     import pyvips  # noqa: PLC0415 as above
 
-    # The original is stored: its size is that after it is turned upright.
+    # The original is stored, without metadata: its size is that after it is turned upright.
     original = pyvips.Image.new_from_buffer(data, "", access="sequential").autorot()
-    return CompressedImage(width=original.width, height=original.height)
+    stripped = strip_metadata(data, extension)
+    return CompressedImage(stripped if len(stripped) < len(data) else b"", original.width, original.height)
 
 
 def _refusal(header: pyvips.Image) -> CompressedImage | None:

@@ -99,6 +99,28 @@ class KnownPage:
     render_reason: RenderReason | None = None
     """Why a browser rendered the page, or should have; None for ordinary HTTP pages."""
     screenshot: BlobKey | None = None
+    """Of a file of the media store (`screenshot_key`), or of a blob where an older version took it."""
+
+    def unchanged(self) -> PageUpdate:
+        """What a visit stores that keeps the page as it is."""
+        return PageUpdate(
+            title=self.title,
+            content_hash=self.content_hash,
+            novelty=self.novelty,
+            document=self.document,
+            canonical=self.canonical,
+            snapshot=self.snapshot,
+            word_count=self.word_count,
+            noindex=self.noindex,
+            etag=self.etag,
+            last_modified=self.last_modified,
+            content_type=self.content_type,
+            headers=self.headers,
+            sketch=self.sketch,
+            volatile=self.volatile,
+            render=None if self.render_reason is None else RenderNote(self.render_reason),
+            screenshot=self.screenshot,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +144,8 @@ class Lease:
     """The wave that admitted the row. A worker that knows an older wave must reload the run before the visit."""
     known_media: KnownMedia | None = None
     """What is known of a media URL."""
+    url_id: int = 0
+    """The id of the URL within its site."""
 
 
 @dataclass(frozen=True, slots=True)

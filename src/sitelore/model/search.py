@@ -184,6 +184,19 @@ class ChunkTable:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldPage:
+    """A page with chunks in the search index, for audits."""
+
+    url: str
+    chunks: int
+    is_held: bool
+    """Whether its deletion waits for a decision, because too many pages seemed to be gone at once."""
+    since: float | None = None
+    """When it was first missed."""
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkRecord:
     """A chunk that may be shown: its page exists and still has the document the chunk was made from."""
 

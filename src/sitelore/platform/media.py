@@ -9,8 +9,8 @@ from enum import Enum, auto
 
 from sitelore.crawl.media.image_pool import ImagePool
 from sitelore.model.ids import SiteId
-from sitelore.model.platform.media import StoredMedia, thumbnail_key
-from sitelore.model.settings import MediaType
+from sitelore.model.platform.media import StoredMedia, content_hash_of, is_screenshot, thumbnail_key
+from sitelore.platform.video_thumbnails import THUMBNAIL_PROVIDERS, VideoThumbnails
 from sitelore.platform_ports import MediaFiles, MediaLibrary
 from sitelore.ports import Clock
 
@@ -34,6 +34,7 @@ class MediaService:
     library: MediaLibrary
     files: MediaFiles
     images: ImagePool
+    videos: VideoThumbnails
     clock: Clock
 
     async def file(self, media: StoredMedia) -> bytes | None:
@@ -43,23 +44,42 @@ class MediaService:
         except KeyError:
             return None
 
-    async def thumbnail(self, media: StoredMedia) -> bytes | None:
-        """A small WebP of an image, made when it is first requested; None where it cannot be made."""
-        if media.type is not MediaType.IMAGE or not media.key:
+    async def part(self, media: StoredMedia, start: int, end: int) -> bytes | None:
+        """The bytes of the stored file from `start` until before `end`; None when there is no file."""
+        try:
+            return await self.files.get_part(media.key, start, end) if media.key else None
+        except KeyError:
             return None
-        key = thumbnail_key(media.content_hash)
+
+    async def thumbnail(self, media: StoredMedia) -> bytes | None:
+        """A small WebP of an image, or of a video at a provider, made when it is first requested; None where there is none."""
+        content_hash = content_hash_of(media.poster_key) if media.poster_key else media.content_hash
+        key = thumbnail_key(content_hash)
         try:
             return await self.files.get(key)
         except KeyError:
             pass
-        original = await self.file(media)
+        original = await self._picture(media)
         if original is None:
             return None
-        small = await self.images.thumbnail(original, media.key.rpartition(".")[2])
+        small = await self.images.thumbnail(original, media.picture_key.rpartition(".")[2] or "jpg")
         if not small.data:
             return None
         await self.files.put(key, small.data)
         return small.data
+
+    async def _picture(self, media: StoredMedia) -> bytes | None:
+        if media.provider in THUMBNAIL_PROVIDERS:
+            return await self.videos.fetch(media.provider, media.video_id)
+        try:
+            return await self.files.get(media.picture_key) if media.picture_key else None
+        except KeyError:
+            return None
+
+    async def delete_screenshot(self, key: str | None) -> None:
+        """Delete the screenshot of a page that was deleted."""
+        if key is not None and is_screenshot(key):
+            await asyncio.shield(self.files.delete([key], time.time()))
 
     async def delete(self, media_id: int, site: SiteId) -> Deletion:
         """Delete a file that no page shows, with its thumbnail."""

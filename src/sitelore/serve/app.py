@@ -23,7 +23,7 @@ from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
 from sitelore.serve.responses import JSON
-from sitelore.serve.routes import audits, operations, pages, quick, runs, session, sites
+from sitelore.serve.routes import audits, operations, pages, quick, runs, session, site_access, sites
 from sitelore.serve.routes.platform import (
     accounts,
     channels,
@@ -47,7 +47,7 @@ _BY_STATUS = {
 ROUTERS = (
     quick.router, runs.router, pages.router, sites.router, session.router, audits.router, channels.router, webcrawl.router,
     media.router, tenant_settings.router, accounts.router, tenants.router, signup.router, webhooks.router, manage.router,
-    fixes.router, operations.router,
+    fixes.router, operations.router, site_access.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
+from sitelore.model.platform.audit_log import EntryFor
 from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, RequestClass, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.audit.pull_requests import FixService
     from sitelore.app.settings import OperatorSettings
+    from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.search.service import SearchService
     from sitelore.platform.media import MediaService
     from sitelore.platform.webhooks.endpoints import WebhookService
@@ -55,8 +57,8 @@ class AppContext:
     directory: AccountDirectory
     """Users, tokens and audit logs of all tenants."""
     rate_limiter: RateLimiter
-    delete_channel: Callable[[Channel], Awaitable[None]]
-    """Cancels the crawl of a channel and deletes everything of its site."""
+    delete_channel: Callable[[Channel, EntryFor], Awaitable[None]]
+    """Cancels the crawl of a channel and deletes everything of its site; the entry goes into the audit log."""
     delete_tenant: Callable[[Tenant], Awaitable[None]]
     """Cancels the runs of a tenant and deletes everything of it."""
     open_webhooks: Callable[[], WebhookService]
@@ -71,6 +73,8 @@ class AppContext:
     """What the operator sees over all tenants."""
     session_store: SessionStore
     """Sessions of browsers."""
+    site_sessions: SiteSessions
+    """Access to sites, stored encrypted."""
     closed_hosts: Callable[[], Awaitable[Collection[str]]] | None = None
     """Hosts that take no request now. None where workers are other processes, which alone know."""
     redaction: Redaction = BUILT_IN_ALONE
@@ -107,7 +111,8 @@ def context_of(app: App) -> AppContext:
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
         app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
         app.delete_tenant, app.webhooks.service, app.fix_service, app.media_service, app.fetch_document,
-        app.accounts.operations, app.accounts.sessions, None if app.is_shared else app.gate.closed_hosts, app.redaction,
+        app.accounts.operations, app.accounts.sessions, app.site_sessions,
+        None if app.is_shared else app.gate.closed_hosts, app.redaction,
     )  # fmt: skip
 
 

@@ -57,9 +57,10 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
         kinds += _LIMITED
     if not with_tokens:
         kinds += [problems.MISDIRECTED, problems.CROSS_ORIGIN]
-    elif path not in PUBLIC_PATHS:
-        kinds.append(problems.UNAUTHORIZED)
-        operation["security"] = [{"bearer": []}]
+    if path not in PUBLIC_PATHS:
+        kinds.append(problems.UNAUTHORIZED)  # a server without tokens needs one as soon as the first is created
+        if with_tokens:
+            operation["security"] = [{"bearer": []}]
     responses: dict[str, Any] = operation["responses"]
     if MEDIA_TYPE not in responses.get("422", {}).get("content", {MEDIA_TYPE: None}):
         del responses["422"]  # the framework's own validation error, which we never send
@@ -80,7 +81,8 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     *account_schemas.ANSWERS, *webhook_schemas.ANSWERS, *media_schemas.ANSWERS,
     *operation_schemas.ANSWERS, *fix_schemas.ANSWERS,
     schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
-    schemas.FixProposalView, schemas.IssueList, *page_schemas.ANSWERS, *run_schemas.ANSWERS,
+    schemas.FixProposalView, schemas.IssueList,
+    schemas.SiteAccessView, schemas.SiteAccessList, *page_schemas.ANSWERS, *run_schemas.ANSWERS,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

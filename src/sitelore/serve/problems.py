@@ -43,6 +43,7 @@ MEDIA_NOT_FOUND = ProblemType("media-not-found", 404, "Media not found")
 TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
 TOKEN_NOT_FOUND = ProblemType("token-not-found", 404, "Token not found")
 USER_NOT_FOUND = ProblemType("user-not-found", 404, "User not found")
+SITE_ACCESS_NOT_FOUND = ProblemType("site-access-not-found", 404, "No access to the site is stored")
 FINDING_NOT_FOUND = ProblemType("finding-not-found", 404, "Finding not found")
 REPOSITORY_NOT_FOUND = ProblemType("repository-not-found", 404, "The site has no connected repository")
 FIX_NOT_FOUND = ProblemType("fix-not-found", 404, "Fix request not found")
@@ -57,6 +58,7 @@ MEDIA_USED = ProblemType("media-used", 409, "Pages show the file")
 CONFLICT = ProblemType("conflict", 409, "The request contradicts what is stored")
 TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
 NOT_JSON = ProblemType("unsupported-media-type", 415, "The body must be application/json")
+RANGE_NOT_SATISFIABLE = ProblemType("range-not-satisfiable", 416, "The file has no such bytes")
 MISDIRECTED = ProblemType("misdirected", 421, "Misdirected request")
 INVALID = ProblemType("invalid", 422, "The request is not valid")
 ADDRESS_REFUSED = ProblemType("address-refused", 422, "The address may not be crawled")
@@ -71,7 +73,8 @@ KINDS = (
     SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
     WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
     TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
-    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED, REPOSITORY_NOT_FOUND, FIX_NOT_FOUND, FETCH_FAILED,
+    SIGNUP_CLOSED, MEDIA_NOT_FOUND, MEDIA_USED, REPOSITORY_NOT_FOUND, FIX_NOT_FOUND, FETCH_FAILED, SITE_ACCESS_NOT_FOUND,
+    RANGE_NOT_SATISFIABLE,
 )  # fmt: skip
 
 

@@ -18,6 +18,12 @@ def json_response(view: Any, status: int = 200, headers: dict[str, str] | None =
     return Response(encode(view), status, headers, JSON)
 
 
+def charset_of(content_type: str) -> str:
+    """The charset that a stored content type names, else UTF-8."""
+    name = content_type.partition("charset=")[2].strip(' "')
+    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else "utf-8"
+
+
 class Pagination(msgspec.Struct, frozen=True):
     """Position of a page in a list."""
 

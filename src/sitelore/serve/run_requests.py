@@ -21,7 +21,8 @@ from sitelore.app.config.catalogue import BY_NAME, SETTINGS, SHORT_KEYS
 from sitelore.app.config.domain_rules import domain_rules
 from sitelore.app.config.sources import run_settings as merged_settings
 from sitelore.fetch.guard import AddressGuard
-from sitelore.model.errors import BadConfig
+from sitelore.intake.seeds import refuse_credentials
+from sitelore.model.errors import BadConfig, BadUrl
 from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.settings import CrawlSettings, MediaType, Overrides, PersonalPolicy, ReadMode, Scope
 from sitelore.model.url import Url
@@ -290,4 +291,8 @@ def open_url(text: str, field: str, allow_private: tuple[str, ...]) -> str:
     why = AddressGuard((), allow_private).judge_url(url)
     if why is not None:
         raise ApiProblem(ADDRESS_REFUSED, why, (FieldProblem(field, why),))
+    try:
+        refuse_credentials(text)
+    except BadUrl as problem:
+        raise ApiProblem(INVALID, errors=(FieldProblem(field, str(problem).rstrip(".")),)) from None
     return str(url)

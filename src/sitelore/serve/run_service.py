@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.requests import Request
@@ -15,11 +15,12 @@ from sitelore.app.scrape import FetchError, PageRefused
 from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
+from sitelore.model.access.site_sessions import SiteSession, StoredSession
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import HostProgress, IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, is_id, new_uuid
 from sitelore.model.platform.accounts import Caller
-from sitelore.model.platform.audit_log import entry_of
+from sitelore.model.platform.audit_log import AuditEntry, EntryFor, entry_of
 from sitelore.model.search import Presence
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
@@ -40,6 +41,7 @@ from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, 
 from sitelore.serve.security.auth import caller_of
 from sitelore.serve.single_flight import SingleFlightCache
 
+RUN_CREATED = "run.created"
 _CACHE_S = 0.25
 _MAX_HOSTS = 1_000
 _LISTS = "lists of runs"
@@ -90,28 +92,44 @@ class RunService:
         return run
 
     async def record(self, caller: Caller, action: str, changed: str) -> None:
-        """Write to the audit log what the caller changed."""
+        """Write to the audit log what the caller did, where that is no single transaction (else see `entry_for`)."""
         now = self.context.clock()
         await self.context.accounts.record(entry_of(caller, new_uuid(now), now, action, changed))
 
+    def entry_for(
+        self, caller: Caller, action: str, changed: str | Callable[[Any], str], when: Callable[[Any], bool] = bool
+    ) -> EntryFor:
+        """The entry about a change by the caller, for `recording` of a repository. `changed`, `when`: what was changed, and
+        whether anything was, by the result of the change.
+        """
+        now = self.context.clock()
+        entry = entry_of(caller, new_uuid(now), now, action, "")
+
+        def of_result(result: Any) -> AuditEntry | None:
+            if not when(result):
+                return None
+            return replace(entry, object=changed if isinstance(changed, str) else changed(result))
+
+        return of_result
+
     async def start(self, settings: CrawlSettings, key: IdempotencyKey | None, caller: Caller) -> IdempotentRun:
         """Create a run, or return the one that was created under this idempotency key."""
-        ledger, now, redaction = self.context.ledger, self.context.clock(), self.context.redaction
+        now, redaction = self.context.clock(), self.context.redaction
         try:
             refuse_secrets(settings, redactor_of(redaction))
         except UsageError as problem:
             raise ApiProblem(INVALID, str(problem)) from problem
         if key is None:
+            ledger = self.context.ledger.recording(self.entry_for(caller, RUN_CREATED, lambda run: f"run:{run.id}"))
             created = IdempotentRun(await start_run(ledger, settings, now, redaction), "", is_new=True)
         else:
-            created = await start_run_once(ledger, settings, key, now, redaction)
+            entry = self.entry_for(caller, RUN_CREATED, lambda once: f"run:{once.run.id}", lambda once: once.is_new)
+            created = await start_run_once(self.context.ledger.recording(entry), settings, key, now, redaction)
             # A version of Sitelore with more settings has another fingerprint for an equal request.
             if created.fingerprint != key.fingerprint and created.run.settings != settings:
                 raise ApiProblem(KEY_REUSED, "send another key, or the same request as before")
         self._cache.forget(_LISTS, created.run.id)
         await self.context.announce(created.run.id)
-        if created.is_new:
-            await self.record(caller, "run.created", f"run:{created.run.id}")
         return created
 
     async def scrape(self, settings: CrawlSettings, ttl_s: float | None, caller: Caller) -> tuple[dict[str, Any], bool]:
@@ -148,14 +166,30 @@ class RunService:
             del self._scraped[next(iter(self._scraped))]
         return document, False
 
+    async def stored_access(self) -> list[StoredSession]:
+        """The origins with stored access, without its secrets."""
+        return await self.context.site_sessions.stored(self.context.tenant)
+
+    async def store_access(self, session: SiteSession, caller: Caller) -> StoredSession:
+        """Store access to an origin; what was stored for it before is replaced."""
+        row = await self.context.site_sessions.save(self.context.tenant, session)
+        await self.record(caller, "site-access.changed", session.origin)
+        return row
+
+    async def delete_access(self, origin: str, caller: Caller) -> bool:
+        """Delete the access to an origin; False when there is none."""
+        if not await self.context.site_sessions.forget(self.context.tenant, origin):
+            return False
+        await self.record(caller, "site-access.deleted", origin)
+        return True
+
     async def cancel(self, name: str, caller: Caller) -> Run:
         """Cancel a run. Idempotent."""
         run = await self.run(name)
-        ledger, now = self.context.ledger, self.context.clock()
-        if run.state not in ENDED and await ledger.end_run(run.id, RunState.CANCELLED, now):
+        ledger = self.context.ledger.recording(self.entry_for(caller, "run.cancelled", f"run:{run.id}"))
+        if run.state not in ENDED and await ledger.end_run(run.id, RunState.CANCELLED, self.context.clock()):
             metrics.RUNS_ENDED.labels(RunState.CANCELLED.value).inc()
             await self.context.announce(run.id)
-            await self.record(caller, "run.cancelled", f"run:{run.id}")
         self._cache.forget(_LISTS, run.id)
         run = await self.run(name)
         if run.state is not RunState.CANCELLED:
@@ -166,9 +200,9 @@ class RunService:
         """Let an interrupted run continue, with its full time limit. A run that is queued or running stays as it is."""
         run = await self.run(name)
         if run.state is RunState.INTERRUPTED:
-            await self.context.ledger.resume_run(run.id, self.context.clock())
+            ledger = self.context.ledger.recording(self.entry_for(caller, "run.resumed", f"run:{run.id}"))
+            await ledger.resume_run(run.id, self.context.clock())
             await self.context.announce(run.id)
-            await self.record(caller, "run.resumed", f"run:{run.id}")
         self._cache.forget(_LISTS, run.id)
         run = await self.run(name)
         if run.state in ENDED:

@@ -487,6 +487,7 @@ class AuditOptions(msgspec.Struct, frozen=True):
 
     rules: dict[str, Any]
     exclude: list[str]
+    check_links: bool
 
 
 def moment(seconds: float | None) -> str | None:
@@ -778,3 +779,18 @@ class HeldPages(msgspec.Struct, frozen=True):
 
     site: str
     pages: int
+
+
+class SiteAccessView(msgspec.Struct, frozen=True, rename="camel"):
+    """Stored access to an origin, without its secrets."""
+
+    origin: str
+    created_at: str
+    renewed_at: str
+    """When a crawl last stored cookies that the site has renewed."""
+
+
+class SiteAccessList(msgspec.Struct, frozen=True, rename="camel"):
+    """The origins to which access is stored."""
+
+    origins: list[SiteAccessView]

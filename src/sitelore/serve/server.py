@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import logging
 import resource
@@ -206,7 +207,7 @@ def listening_socket(host: str, port: int, *, with_tokens: bool) -> socket.socke
     """Bind and listen. Raises `UsageError` when the address cannot be used, or is public and no token is set."""
     if not with_tokens and not is_loopback(host):
         raise UsageError(
-            f"without SITELORE_TOKENS the server listens on loopback alone, not on {host}; "
+            f"without SITELORE_TOKENS the server listens only on loopback, not on {host}; "
             "set it, or create a token with `sitelore token create`"
         )
     plain = host.strip("[]")
@@ -214,7 +215,9 @@ def listening_socket(host: str, port: int, *, with_tokens: bool) -> socket.socke
     try:
         listening = socket.create_server((plain, port), family=family, backlog=_BACKLOG)
     except OSError as problem:
-        raise UsageError(f"cannot listen on {host}:{port}: {problem.strerror or problem}") from problem
+        reason = (problem.strerror or str(problem)).partition(" (while attempting")[0]
+        hint = "; choose another port" if problem.errno == errno.EADDRINUSE else ""
+        raise UsageError(f"cannot listen on {host}:{port}: {reason}{hint}") from problem
     # Head and body are two writes: without this, which connections inherit, each answer would wait 40 ms for an ACK.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

@@ -11,10 +11,12 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from enum import StrEnum
+from tempfile import TemporaryFile
 from typing import TypeVar
 
 from sitelore.background import wait
 from sitelore.export.boilerplate import NO_REPEATS
+from sitelore.export.formats import FORMATS, ExportSource
 from sitelore.export.pages import jsonl_lines
 from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
 from sitelore.model.frontier import Edge, Run, UrlListing, UrlOrder, UrlRow
@@ -40,6 +42,11 @@ class StreamedFormat(StrEnum):
     CSV = "csv"
     NDJSON = "ndjson"
     JSONL = "jsonl"
+    WARC = "warc"
+    LLMS_TXT = "llms-txt"
+    LLMS_FULL_TXT = "llms-full-txt"
+    ACTIONS = "actions"
+    TOOLS = "tools"
 
 
 MEDIA_TYPES = {
@@ -47,6 +54,11 @@ MEDIA_TYPES = {
     StreamedFormat.CSV: "text/csv; charset=utf-8",
     StreamedFormat.NDJSON: "application/x-ndjson",
     StreamedFormat.JSONL: "application/x-ndjson",
+    StreamedFormat.WARC: "application/gzip",
+    StreamedFormat.LLMS_TXT: "text/plain; charset=utf-8",
+    StreamedFormat.LLMS_FULL_TXT: "text/plain; charset=utf-8",
+    StreamedFormat.ACTIONS: "application/json",
+    StreamedFormat.TOOLS: "application/json",
 }
 
 
@@ -61,10 +73,22 @@ def exported(
 
     if form is StreamedFormat.JSONL:
         return first(_pages(service, run, rows, whole=whole), limit)
+    if form in FORMATS and form not in {StreamedFormat.JSON, StreamedFormat.CSV}:
+        source = ExportSource(run, ledger, service.context.blobs, whole, select=lambda: first(rows(), limit))
+        return _written(form, source)
     wanted = first(rows(), limit)
     if form is StreamedFormat.CSV:
         return csv_pieces(wanted)
     return json_pieces(wanted) if form is StreamedFormat.JSON else ndjson_pieces(wanted)
+
+
+async def _written(form: StreamedFormat, source: ExportSource) -> AsyncIterator[bytes]:
+    """A format that is written to a file: a temporary one, whose bytes are sent."""
+    with TemporaryFile() as file:
+        await FORMATS[form].write(source, file)
+        file.seek(0)
+        while piece := file.read(_BATCH_BYTES):
+            yield piece
 
 
 async def _filtered(ledger: Ledger, run: Run, filters: UrlListing) -> AsyncIterator[UrlRow]:

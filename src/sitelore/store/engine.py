@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import errno
 import functools
 import hashlib
@@ -43,6 +44,8 @@ from sitelore.store.tenants import app_role, for_tenant
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+    from sitelore.model.platform.audit_log import EntryFor
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -358,7 +361,7 @@ def sqlite_error(error: Exception, path: Path) -> SiteloreError | None:
     if isinstance(error, UnicodeDecodeError | msgspec.DecodeError) or text.startswith("could not decode"):
         return CorruptData(f"The database {path} is damaged: a stored value cannot be decoded.")
     if "malformed" in text or "not a database" in text or "file is encrypted" in text:
-        return CorruptData(f"The database {path} is damaged or not an SQLite database.")
+        return CorruptData(f"The database {path} is damaged or not an SQLite database; restore a backup.")
     if "full" in text:
         return DiskFull(f"The database {path} cannot be written: no space left on the disk.")
     if "readonly" in text or "unable to open" in text:
@@ -390,6 +393,13 @@ def is_unavailable(error: Exception) -> bool:
     return state in _UNAVAILABLE_STATES or state.startswith("08") or bool(getattr(error, "connection_invalidated", False))
 
 
+def _reason(error: Exception) -> str:
+    """The system's message of a failed connection, without its number and the address; the driver's own one otherwise."""
+    cause = getattr(error, "orig", None) or error
+    number = getattr(cause, "errno", None)
+    return os.strerror(number).lower() if isinstance(number, int) and number > 0 else str(cause).rstrip(".")
+
+
 def postgres_error(error: Exception, name: str) -> SiteloreError | None:
     """The error for users, by SQLSTATE; None for a programming error, which must stay visible as it is."""
     state = _sqlstate(error)
@@ -400,7 +410,7 @@ def postgres_error(error: Exception, name: str) -> SiteloreError | None:
     if state in {"XX001", "XX002"}:
         return CorruptData(f"The database {name} is damaged.")
     if is_unavailable(error) or state[:2] in {"28", "3D", "57"}:
-        return StorageError(f"The database {name} cannot be reached: {getattr(error, 'orig', None) or error}.")
+        return StorageError(f"The database {name} cannot be reached: {_reason(error)}.")
     return None
 
 
@@ -466,13 +476,28 @@ class Repository:
     def __init__(self, engine: Engine, tenant: TenantId) -> None:
         self._engine = engine
         self._tenant = tenant
+        self.entry_for: EntryFor | None = None
 
     def for_tenant(self, tenant: TenantId) -> Self:
         """The repository of another tenant in the same database."""
         return self if tenant == self._tenant else type(self)(self._engine, tenant)
 
+    def recording(self, entry_for: EntryFor) -> Self:
+        """This repository, whose changes go into the audit log in the same transaction; `entry_for` sees their results."""
+        recording = copy.copy(self)
+        recording.entry_for = entry_for
+        return recording
+
     async def _write(self, fn: TenantFunction[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._engine.write(for_tenant, fn, self._tenant, *args, **kwargs)
+        entry_for = self.entry_for
+        if entry_for is None:
+            return await self._engine.write(for_tenant, fn, self._tenant, *args, **kwargs)
+        from sitelore.store.platform.accounts.audit_log import recorded  # noqa: PLC0415 - a crawl does without
+
+        def change(conn: sa.Connection, tenant: TenantId) -> T:
+            return recorded(conn, tenant, entry_for, lambda: fn(conn, tenant, *args, **kwargs))
+
+        return await self._engine.write(for_tenant, change, self._tenant)
 
     async def _read(self, fn: TenantFunction[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._engine.read(for_tenant, fn, self._tenant, *args, **kwargs)

@@ -128,11 +128,11 @@ WITH_CANONICAL = pages.outerjoin(_canonical, sa.and_(_canonical.c.tenant_id == T
 
 
 def lease_of(run: RunId, row: Sequence[Any], known: KnownPage | None) -> Lease:
-    """The lease of a row of `LEASE_COLUMNS` that was read before its fencing token was raised."""
-    key, long_url, token, depth, seq, kind, attempts, source, chain, lastmod, wave = row
+    """The lease of a row of an id and `LEASE_COLUMNS` that was read before its fencing token was raised."""
+    url_id, key, long_url, token, depth, seq, kind, attempts, source, chain, lastmod, wave = row
     return Lease(
         run, Url.trusted(long_url or key), token + 1, depth, seq, _KINDS[kind], attempts, _SOURCES[source], hops(chain),
-        lastmod, known, wave,
+        lastmod, known, wave, url_id=url_id,
     )  # fmt: skip
 
 

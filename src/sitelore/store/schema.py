@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0016"
+REVISION = "0017"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -650,6 +650,19 @@ audit_settings = sa.Table(
     of_tenant(),
 )
 """Which rules are on, with which thresholds, as JSON (`audit/catalogue.py`)."""
+
+url_checks = sa.Table(
+    "url_checks",
+    metadata,
+    tenant_column(),
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    # The key of a URL of another site, or `llms.txt`.
+    sa.Column("url", Key, primary_key=True),
+    # The last checks of the URL, or the file, as JSON.
+    sa.Column("checks", sa.Text, nullable=False),
+    belongs_to("sites"),
+)
+"""Results of the requests that audits send (`store/audits/url_checks.py`)."""
 
 site_sessions = sa.Table(
     "site_sessions",

@@ -82,6 +82,24 @@ def next_ids(conn: sa.Connection, tenant: TenantId, table: sa.Table, count: int,
     return range(last + 1, last + count + 1)
 
 
+def next_id_of_all(conn: sa.Connection, tenant: TenantId, table: sa.Table) -> int:
+    """A new id for a row of `tenants` or `sites`, unique over all tenants. Ids of deleted rows are not used again.
+
+    Caches of a running server are kept by these ids. SQLite has no sequences: `retire_id` stores the largest deleted id.
+    """
+    if conn.dialect.name == "postgresql":
+        return next_ids(conn, tenant, table, 1)[0]
+    largest: int = conn.scalar(sa.select(sa.func.max(table.c.id))) or 0
+    retired: int = conn.exec_driver_sql("PRAGMA user_version").scalar_one()
+    return max(largest, retired) + 1
+
+
+def retire_id(conn: sa.Connection, number: int) -> None:
+    """Keep the id of a deleted row from being used again, on SQLite by a number in the header of the file."""
+    if conn.dialect.name == "sqlite" and number > conn.exec_driver_sql("PRAGMA user_version").scalar_one():
+        conn.exec_driver_sql(f"PRAGMA user_version = {number:d}")
+
+
 def insert_for(dialect_name: str) -> Any:
     """The dialect's `insert`, which supports ON CONFLICT. Both dialects spell it alike but share no type."""
     # Imported here because each dialect takes long to import and only one is needed.

@@ -22,11 +22,13 @@ from sitelore.model.errors import StorageError
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME, TenantId
 from sitelore.store.schema import complete_metadata, tenants
-from sitelore.store.statements import insert_for
+from sitelore.store.statements import insert_for, next_id_of_all
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+SUSPENDED = sa.select(tenants.c.id).where(tenants.c.suspended_at.is_not(None))
+"""Ids of suspended tenants: nothing is started or sent for them."""
 APP_ROLE = "sitelore_app"
 _ALL_TENANTS = "*"
 _SHARED_TABLES = frozenset({
@@ -118,6 +120,8 @@ def suspend(conn: sa.Connection, tenant: TenantId, since: float | None) -> Tenan
 def create_tenant(conn: sa.Connection, name: str, now: float) -> Tenant:
     """The tenant of this name; it is created if there is none."""
     insert = insert_for(conn.dialect.name)(tenants).values(name=name, created_at=now)
+    if conn.dialect.name == "sqlite":
+        insert = insert.values(id=next_id_of_all(conn, DEFAULT_TENANT, tenants))
     conn.execute(insert.on_conflict_do_nothing(index_elements=["name"]))
     return Tenant(*conn.execute(_select_tenants.where(tenants.c.name == name)).one())
 

@@ -10,11 +10,12 @@ from sitelore.app.access import build_access
 from sitelore.app.config.catalogue import settings_in_files
 from sitelore.app.config.file import ConfigFile, find_config, read_config
 from sitelore.app.config.plans import crawl_plans, values_in_force
-from sitelore.app.config.reference import in_force, template
+from sitelore.app.config.reference import access_in_force, in_force, outputs_in_force, template
 from sitelore.app.config.sources import plain, run_settings, set_values, typed_values
 from sitelore.app.config.toml_lines import line_of, lines_of
 from sitelore.model.errors import BadConfig, UsageError
 from sitelore.model.settings import RenderMode, Scope
+from sitelore.model.url import Url
 
 EXAMPLE = """\
 [crawl]
@@ -109,7 +110,7 @@ def test_only_sites_whose_schedule_has_fired_are_due(tmp_path: Path) -> None:
 
 def test_secrets_come_from_the_environment(example: ConfigFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCS_KEY", "key-1")
-    with pytest.raises(BadConfig, match="line 6: auth: the environment variable DOCS_AUTH is not set"):
+    with pytest.raises(BadConfig, match="line 14: auth: the environment variable DOCS_AUTH is not set"):
         example.access_options()
     monkeypatch.setenv("DOCS_AUTH", "ann:password")
     access = build_access(example.access_options())
@@ -141,6 +142,12 @@ def test_secrets_come_from_the_environment(example: ConfigFile, monkeypatch: pyt
         ('[[site]]\nurl = "x.org"\nschedule = "daily"', "line 3: schedule: invalid cron line 'daily'"),
         ('[[site]]\nurl = "x.org"\nbearer = "secret-1"', "line 3: bearer: invalid value (use env:NAME"),
         ('[access]\nproxy = "http://ann:pw@proxy:1"', "line 2: proxy: a proxy with a password must be env:NAME"),
+        ('[[site]]\nurl = "https://ann:secret-1@x.org/"', "line 2: url: the URL contains credentials; set auth for the site"),
+        ('[crawl]\nsitemaps = ["https://ann:secret-1@x.org/a.xml"]', "line 2: sitemaps: the URL contains credentials"),
+        ('[crawl]\noutput = ["pdf"]', "line 2: output: invalid value 'pdf' (use db, md, json, "),
+        ('[[site]]\nurl = "x.org"\n\nlinks = "none at all"', "line 4: links: invalid value 'none at all' (use absolute, "),
+        ('[[site]]\nurl = "x.org"\nlogged_out = {text = ""}', "line 3: logged_out.text must be text, not ''"),
+        ('[[site]]\nurl = "x.org"\n[[site.actions]]\nhover = "#a"', "line 3: actions, item 1 must be an object with one of"),
         ("[access]\nproxies = []", "line 2: unknown key 'proxies' in [access]"),
         ("[crawl]\nmax_pages 5", "line 2: not valid TOML: Expected '=' after a key in a key/value pair"),
     ],
@@ -185,3 +192,46 @@ def test_lines_are_those_of_keys_in_tables_arrays_and_values_of_several_lines() 
     expected = {("a",): 1, ("b", "c", "d"): 6, ("b", "c", "e.f", "g"): 9, ("h", 1, "i", "j"): 12, ("h", 1, "k", 0, "l"): 14}
     assert {path: line_of(lines, path) for path in expected} == expected
     assert line_of(lines, ("h", 1, "unknown")) == 11
+
+
+OUTPUTS = """\
+[crawl]
+output = "jsonl"
+links = "text"
+
+[[site]]
+url = "https://docs.example.com/"
+output = ["md", "warc"]
+out = "files"
+bearer = "env:DOCS_TOKEN"
+
+[[site.actions]]
+load_more = "button.more"
+times = 3
+
+[site.logged_out]
+url = "/login"
+
+[access]
+no_proxy = ["intranet.example.com"]
+"""
+
+
+def test_files_actions_and_access_come_from_the_site_of_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = read_config(written(tmp_path, OUTPUTS))
+    [docs] = crawl_plans(["https://docs.example.com/a"], {}, config)
+    [other] = crawl_plans(["https://example.org/"], {}, config)
+    assert plain(docs.outputs) == {"output": ("md", "warc"), "links": "text", "out": str(tmp_path / "files")}
+    assert plain(other.outputs) == {"output": ("jsonl",), "links": "text"}
+    [rules] = docs.settings.overrides
+    assert (rules.actions[0].times, rules.logged_out.url) == (3, "/login")
+    where = f"{config.path}:"
+    shown = outputs_in_force(config.outputs_for(Url.trusted("https://docs.example.com/a")))
+    assert shown[0] == ("output", "md, warc", f"{where}7")
+    assert shown[3] == ("index", "true", "default")
+    monkeypatch.delenv("DOCS_TOKEN", raising=False)
+    access = access_in_force(config.access_for(Url.trusted("https://docs.example.com/a")))
+    assert access == [
+        ("bearer", "env:DOCS_TOKEN (not set)", f"{where}9"),
+        ("no_proxy", "intranet.example.com", f"{where}19"),
+    ]

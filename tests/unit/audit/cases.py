@@ -715,7 +715,7 @@ STRUCTURED = {
 
 MACHINES = {
     "index-holds-noindex": Case(
-        with_page(html(), indexed=(IndexedUrl(f"{BASE}/page", 3, is_noindex=True),)),
+        with_page(html(), indexed=(IndexedUrl(f"{BASE}/page", 3, "noindex"),)),
         with_page(html(), indexed=(IndexedUrl(f"{BASE}/page", 3),)),
     ),
     "index-holds-gone": Case(

@@ -13,6 +13,7 @@ from sitelore.audit.fixes.markup_fixes import MARKUP_FIXES, addresses
 from sitelore.audit.fixes.proposals import FIXABLE, PageText, PatchSeries, Proposal, propose, propose_html
 from sitelore.audit.fixes.source import Edit, FixContext, NoFix, apply_edits, changed_lines, closest, kind_of, unified_diff
 from sitelore.audit.site import TargetKind
+from sitelore.extract.redaction.redactor import redact
 from sitelore.model.audit.findings import Finding, Severity
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
@@ -277,8 +278,8 @@ def test_what_every_page_has_is_mended_in_the_one_template() -> None:
     head = "<html><head></head><body>{{ .Content }}</body></html>"
     checkout = Checkout({"hugo.toml": "", "content/docs/page.md": TEXT, "layouts/base.html": head})
     fault = finding("viewport-missing", viewports=0)
-    proposal = propose(checkout, PageText(TEXT), plain_context(fault))
+    proposal = propose(checkout, PageText(redact(TEXT)[0]), plain_context(fault))
     assert (proposal.path, proposal.mapping) == ("layouts/base.html", "template, changes every page that it makes")
     two = Checkout({**checkout.files, "layouts/other.html": head})
     with pytest.raises(NoFix, match="2 templates"):
-        propose(two, PageText(TEXT), plain_context(fault))
+        propose(two, PageText(redact(TEXT)[0]), plain_context(fault))

@@ -7,8 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from sitelore.crawl.context import NavigationPolicy, VisitContext
-from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, extraction_options, fetch_page, render_as_fetch
+from sitelore.crawl.context import VisitContext
+from sitelore.crawl.page_fetch import (
+    NavigationPolicy,
+    PageFetch,
+    escalate_to_browser,
+    extraction_options,
+    fetch_page,
+    render_as_fetch,
+)
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.offers import OfferBuilder

@@ -13,6 +13,7 @@ import pytest
 from tests.ports.frontier import W1, admit_all, link, seed, the_row, u, visited
 
 from sitelore.app.app import App
+from sitelore.app.crawls import visit_context
 from sitelore.app.wiring import embedded
 from sitelore.crawl.context import ConcurrencyLimiter, Progress, VisitContext, WorkerConfig
 from sitelore.crawl.settle import MAX_PENDING
@@ -97,7 +98,7 @@ async def worker_on(
         await app.ledger.open_wave(run.id, 0, admit_all)
         current = await app.ledger.run(run.id)
         assert current is not None
-        async with app._visit_context(current) as context:
+        async with visit_context(app, current) as context:
             yield Setup(app, site, clock, current, context, Worker(W1, current, worker_context, context, Progress()))
 
 

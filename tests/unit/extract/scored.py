@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import ScoredPage, Units, build_units, load_model, score_page
-from sitelore.extract.content.main_content import PageFacts, is_documentation, select_documentation
+from sitelore.extract.content.documentation import PageFacts, is_documentation, select_documentation
 from sitelore.extract.content.selection import Selection, select_scored
 
 SENTENCES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.extract.content.main_content import PageFacts
+from sitelore.extract.content.documentation import PageFacts
 
 from .conftest import ReadPage
 from .scored import MENU, PROSE, SENTENCES, scored

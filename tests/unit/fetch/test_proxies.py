@@ -112,7 +112,7 @@ async def test_a_proxy_that_cannot_be_reached_is_replaced_by_the_next() -> None:
                 assert await body_of(fetcher, f"{site.origin}/") == b"<p>inside</p>"
         async with fetching(through(closed.url), site.origin) as fetcher:
             failure = await failure_of(fetcher, f"{site.origin}/")
-    assert failure.detail == "The proxy cannot be reached: Connection refused."
+    assert failure.detail == f"The proxy 127.0.0.1:{closed.port} cannot be reached: Connection refused."
     assert len(proxy.targets) == 3
 
 

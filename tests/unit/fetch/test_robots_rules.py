@@ -88,6 +88,18 @@ def test_a_disallowed_tilde_is_disallowed_in_every_escaping() -> None:
     assert not rules.judge("/caf%C3%A9", OWN).allowed
 
 
+@pytest.mark.parametrize("directive", ["Disallow", "Allow"])
+def test_an_escaped_asterisk_or_dollar_in_a_rule_is_that_character(directive: str) -> None:
+    rules = RobotsRules.parse(f"User-agent: *\nDisallow: /*/x\n{directive}: /a/x%2Ay\n{directive}: /a/x%24\n")
+    is_allowed = directive == "Allow"
+    for target in ("/a/x*y", "/a/x%2Ay", "/a/x*y/z", "/a/x$", "/a/x%24", "/a/x$z"):
+        assert rules.judge(target, OWN).allowed is is_allowed, target
+    assert not rules.judge("/a/xny", OWN).allowed
+    plain = RobotsRules.parse("User-agent: *\nDisallow: /a%2A\nDisallow: /b%24\n")
+    for target in ("/a", "/ab", "/b", "/bc"):
+        assert plain.judge(target, OWN).allowed, target
+
+
 @pytest.mark.parametrize(
     ("pattern", "target", "matches"),
     [

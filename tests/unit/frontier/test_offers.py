@@ -165,6 +165,16 @@ def test_the_sitemaps_of_a_run_are_limited_over_all_pages_that_list_them(monkeyp
     assert reasons(builder.sitemaps(lease(), urls("3.xml", "4.xml"))) == [None, SkipReason.TRAP]
 
 
+def test_sitemap_indexes_that_list_each_other_are_followed_over_a_few_levels() -> None:
+    builder, holder = offer_builder(), lease()
+    for level in range(offers_module.MAX_INDEX_LEVELS):
+        (offer,) = builder.sitemaps(holder, urls(f"{level}.xml"), are_of_index=True)
+        assert offer.refusal is None
+        holder = replace(lease(offer.url), kind=RowKind.SITEMAP, chain=offer.chain)
+    assert reasons(builder.sitemaps(holder, urls("last.xml"), are_of_index=True)) == [SkipReason.TRAP]
+    assert reasons(builder.sitemaps(holder, urls("next.json?page=7"))) == [None], "parts of a collection list each other"
+
+
 def test_no_redirect_reaches_a_refused_address() -> None:
     assert offer_builder().redirect(lease(), Url("http://10.0.0.1/"), ()).refusal is SkipReason.ADDRESS
 

@@ -99,6 +99,24 @@ async def test_what_is_no_image_is_a_problem(pool: ImagePool) -> None:
     assert not result.is_too_large
 
 
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp"])
+async def test_a_truncated_image_is_a_problem(pool: ImagePool, suffix: str) -> None:
+    noise = pyvips.Image.gaussnoise(2400, 600, mean=128, sigma=30).cast("uchar")
+    data = noise.bandjoin([noise, noise]).copy(interpretation="srgb").write_to_buffer(suffix)
+    for end in (len(data) // 2, 20):
+        assert (await pool.compress(data[:end], suffix[1:])).problem.startswith("the image cannot be decoded: "), end
+
+
+async def test_colours_that_screens_do_not_have_become_srgb(pool: ImagePool) -> None:
+    noise = pyvips.Image.gaussnoise(600, 300, mean=128, sigma=30).cast("uchar")
+    rgb = noise.bandjoin([noise, noise]).copy(interpretation="srgb")
+    printed = rgb.icc_export(output_profile="cmyk", depth=8).write_to_buffer(".jpg", Q=97)
+    deep = rgb.cast("ushort", shift=True).copy(interpretation="rgb16").resize(4).write_to_buffer(".png")
+    for data, extension in ((printed, "jpg"), (deep, "png")):
+        result = opened(await pool.compress(data, extension))
+        assert (result.interpretation, result.format, result.bands) == ("srgb", "uchar", 3)
+
+
 async def test_a_thumbnail_is_a_small_webp(pool: ImagePool) -> None:
     for suffix in (".jpg", ".png", ".webp", ".gif", ".avif"):
         result = await pool.thumbnail(picture(640, 400, suffix), suffix[1:])

@@ -62,9 +62,16 @@ def test_only_the_operator_opens_private_addresses() -> None:
     assert opened.open_origins == ()
 
 
-def test_a_seed_is_kept_in_normal_form_and_without_credentials() -> None:
-    body = QuickCrawlRequest.model_validate({"url": "HTTPS://user:pw@Site.Example:443/a/../b?utm_source=x#frag"})
+def test_a_seed_is_kept_in_normal_form() -> None:
+    body = QuickCrawlRequest.model_validate({"url": "HTTPS://Site.Example:443/a/../b?utm_source=x#frag"})
     assert quick_settings(body, ()).seeds == ("https://site.example/b",)
+
+
+def test_a_seed_with_credentials_is_refused() -> None:
+    body = QuickCrawlRequest.model_validate({"url": "https://user:pw@site.example/"})
+    with pytest.raises(ApiProblem) as problem:
+        quick_settings(body, ())
+    assert problem.value.errors[0].detail.startswith("the URL contains credentials")
 
 
 def test_an_idempotency_key_belongs_to_one_caller_and_one_request() -> None:

@@ -22,6 +22,7 @@ const FIELDS = [
   'title', 'url', 'maxPages', 'maxDepth', 'includeMedia', 'mediaTypes', 'cron', 'timeZone', 'include', 'exclude', 'render', 'screenshots', 'personal',
 ] as const
 const RENDERS = ['auto', 'never', 'always'] as const
+const SCREENSHOTS = ['NONE', 'RENDERED', 'ALL'] as const
 const PERSONAL = ['off', 'chunks', 'everywhere'] as const
 export type Fields = Pick<Channel, (typeof FIELDS)[number]>
 export type Change = <Name extends keyof Fields>(name: Name, value: Fields[Name]) => void
@@ -199,11 +200,12 @@ function ReadingFields({ value, set }: Omit<FieldsProps, 'limits'>) {
         onChange={(event) => set('render', event.currentTarget.value as Fields['render'])}
         data={RENDERS.map((each) => ({ value: each, label: words.choices[each] ?? each }))}
       />
-      <Switch
+      <NativeSelect
         label={words.fields.screenshots}
         description={words.screenshotsHint}
-        checked={value.screenshots}
-        onChange={(event) => set('screenshots', event.currentTarget.checked)}
+        value={value.screenshots}
+        onChange={(event) => set('screenshots', event.currentTarget.value as Fields['screenshots'])}
+        data={SCREENSHOTS.map((each) => ({ value: each, label: words.choices[each] ?? each }))}
       />
       <NativeSelect
         label={words.fields.personal}

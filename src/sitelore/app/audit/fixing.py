@@ -19,6 +19,7 @@ import msgspec
 
 from sitelore.app.app import App
 from sitelore.app.audit.phase import AuditResult
+from sitelore.app.audit.suggestions import MAX_REQUESTS, WORD_RULES, ModelEndpoint, NoSuggestion, Suggestion, suggest
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.fixes.checkout import CONFIGURATION, Checkout
 from sitelore.audit.fixes.html_fixes import HTML_FIXES, TEMPLATE_RULES
@@ -33,7 +34,7 @@ from sitelore.model.audit.findings import Finding, FindingRecord
 from sitelore.model.document import ReadOptions
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import RowKind, Source, UrlListing, UrlRow
-from sitelore.model.ids import RunId
+from sitelore.model.ids import NO_TEXT, RunId
 from sitelore.model.response import Response
 from sitelore.model.states import KEPT, UrlState
 from sitelore.model.url import Url
@@ -48,6 +49,8 @@ _MAX_LIVE_URLS = 10_000
 _NEEDS_URLS = frozenset({"broken-internal-link", "canonical-chain", "canonical-to-bad", "canonical-to-home"})
 _SKIPPED_FOLDERS = frozenset({"node_modules", "vendor", "venv", "__pycache__"})
 _SUMMARY = "summary.md"
+_SUGGESTIONS = "suggestions.json"
+"""The words of a model, with the prompt, the model and the tokens of each."""
 _SAME_LANGUAGE = 0.9
 
 
@@ -59,6 +62,8 @@ class Fixes:
     refusals: list[Refusal] = field(default_factory=list)
     patches: dict[str, str] = field(default_factory=dict)
     """Unified diffs by file name, one for each rule. They are applied in this order."""
+    suggestions: Mapping[str, Suggestion] = field(default_factory=dict)
+    """Words of a model by the key of the finding."""
 
 
 def read_checkout(folder: Path, start_path: str = "/") -> Checkout:
@@ -124,6 +129,21 @@ async def find_fixes(
     return fixes
 
 
+async def suggested_words(
+    app: App, result: AuditResult, records: Iterable[FindingRecord], words: Mapping[str, str], endpoint: ModelEndpoint
+) -> tuple[dict[str, Suggestion], list[Refusal]]:
+    """Words of a model for findings that have none of a person, at most `MAX_REQUESTS`, and why others have none."""
+    pages, suggestions, refusals = _Pages(app, result), dict[str, Suggestion](), list[Refusal]()
+    wanted = [each.finding for each in records if each.finding.rule in WORD_RULES and each.finding.key not in words]
+    for finding in wanted[:MAX_REQUESTS]:
+        try:
+            suggestions[finding.key] = await suggest(endpoint, finding, (await pages.text(finding.url)).text)
+        except NoSuggestion as reason:
+            refusals.append(Refusal(finding, str(reason)))
+    refusals += (Refusal(finding, f"more than {MAX_REQUESTS} requests to the model") for finding in wanted[MAX_REQUESTS:])
+    return suggestions, refusals
+
+
 async def html_proposal(ledger: Ledger, blobs: Blobs, record: FindingRecord, now: float) -> Proposal:
     """A proposal for the HTML of a page as the last run that had the finding received it; `NoFix` when there is none."""
     finding, run = record.finding, RunId(record.seen_run)
@@ -173,7 +193,7 @@ class _Pages:
         """The main text of a page, and the URLs that it links."""
         row = await self._row(url)
         if row is None or row.document is None:
-            return PageText("")
+            return PageText(NO_TEXT)
         content = PageContent.of(msgspec.json.decode(await self._blobs.get(row.document)))
         links = tuple(link.target for link in self._result.site.graph.outlinks(url))
         return PageText(content.text, links)
@@ -254,9 +274,14 @@ def write_fixes(fixes: Fixes, folder: Path) -> list[str]:
     for name, patch in fixes.patches.items():
         with atomic_file(folder / name) as sink:
             sink.write(patch.encode("utf-8", "surrogateescape"))
+    names = list(fixes.patches)
+    if fixes.suggestions:
+        with atomic_file(folder / _SUGGESTIONS) as sink:
+            sink.write(msgspec.json.format(msgspec.json.encode(fixes.suggestions)))
+        names.append(_SUGGESTIONS)
     with atomic_file(folder / _SUMMARY) as sink:
         sink.write("\n".join(_summary(fixes)).encode("utf-8", "replace"))
-    return [*fixes.patches, _SUMMARY]
+    return [*names, _SUMMARY]
 
 
 def _summary(fixes: Fixes) -> Iterator[str]:
@@ -266,6 +291,8 @@ def _summary(fixes: Fixes) -> Iterator[str]:
         yield f"## {rule.title}\n\n- page: <{finding.url}>\n- rule: `{finding.rule}`"
         if proposal.path:
             yield f"- file: `{proposal.path}` ({proposal.mapping})"
+        if (words := fixes.suggestions.get(finding.key)) is not None:
+            yield f"- words: suggested by {words.model}, not checked"
         yield f"\n```diff\n{_marked('-', proposal.before)}\n{_marked('+', proposal.after)}\n```\n"
     if fixes.refusals:
         yield "## Without a proposal\n"

@@ -126,6 +126,31 @@ def _machines(value: Figures) -> Iterator[str]:
     )
 
 
+def _media(value: Figures) -> Iterator[str]:
+    if value["files"]:
+        before, after = value["original_bytes"], value["stored_bytes"]
+        yield f"{value['files']:,} files, {_size(before)}; {_size(after)} after compression, {_size(before - after)} less"
+        lines = (f"{_size(before)} → {_size(after)}: {url}" for url, before, after in value["top"])
+        yield from _examples(lines, _total(value, "top"))
+    if value["unused"]:
+        yield f"{_total(value, 'unused'):,} stored files that no page shows, {_size(sum(size for _, size in value['unused']))}"
+    if value["images"]:
+        yield f"{value['images']:,} images on pages, {value['without_alt']:,} without an alternative text"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.0f} KB"
+
+
+def _topics(value: Figures) -> Iterator[str]:
+    lines = (
+        f"{each['section']} ({each['pages']:,} pages): {', '.join(phrase for phrase, _ in each['phrases'][:8])}"
+        for each in value["sections"]
+        if each["phrases"]
+    )
+    yield from _examples(lines)
+
+
 TITLES: Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
     "run_honesty": ("What was read", _coverage),
     "movement": ("Changes since the run before", _movement),
@@ -141,6 +166,8 @@ TITLES: Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
     "hreflang": ("Translations", _hreflang),
     "structured_data": ("Structured data", _structured),
     "link_health": ("Links", _link_health),
+    "media": ("Media", _media),
+    "topics": ("Topics by section", _topics),
     "machine_readiness": ("Use by machines", _machines),
 }
 """The insights with their titles, in the order of a report."""

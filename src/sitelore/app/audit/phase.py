@@ -136,7 +136,7 @@ async def _end_others(audits: AuditStore, audit: SiteAudit, now: float) -> None:
     while unseen := await audits.unseen_findings(run.site, run.id, after):
         after = unseen[-1].finding.key
         read |= urls_left(site, unseen)
-        merged = merge_findings(unseen, (), read, site.is_complete, now, unchanged, ignores, run.id)
+        merged = merge_findings(unseen, (), read, site.is_complete, now, unchanged, ignores, run.id, site.missing)
         await audits.save_findings(run.site, [new for old, new in zip(unseen, merged, strict=True) if new != old])
 
 

@@ -25,6 +25,8 @@ SARIF_VERSION = "2.1.0"
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTICE: "note"}
 _BOM = "\ufeff"
+_BARE = frozenset({"page", "selector"})
+"""Evidence that is shown without quotation marks."""
 
 Table = Iterator[tuple[object, ...]]
 """The rows of a CSV file, its header first."""
@@ -214,7 +216,9 @@ def evidence_lines(finding: Finding) -> Iterator[str]:
 def _evidence_text(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(
-            f"{name} {json.dumps(each, ensure_ascii=False)}" for name, each in value.items() if each not in ("", None)
+            f"{name} {each if name in _BARE else json.dumps(each, ensure_ascii=False)}"
+            for name, each in value.items()
+            if each not in ("", None)
         )
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 

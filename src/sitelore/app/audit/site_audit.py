@@ -1,8 +1,8 @@
-"""Audits a run: reads its stored pages, without any request, and applies the rules of `sitelore.audit` to them.
+"""Audits a run: reads its stored pages and applies the rules of `sitelore.audit` to them.
 
 Rows and page versions are read as streams; of each page only a summary is held. Audit facts that are not stored are extracted
 from the page's snapshot, by the code of `sitelore reprocess`, and used for this audit alone. What an earlier run recorded about
-the same URLs is read as well, for rules and insights about changes.
+the same URLs, media files and the search index are read as well. Nothing is requested, unless the option `check_links` is on.
 """
 
 from __future__ import annotations
@@ -11,15 +11,22 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from sitelore.app.app import App
+from sitelore.app.audit.link_checks import with_checks
+from sitelore.app.audit.link_places import with_selectors
+from sitelore.app.audit.site_records import MAX_INSTRUCTIONS, SiteFiles, instructions_of, personal_data_of
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.checks import check_page, check_site
 from sitelore.audit.graph import SiteGraph
+from sitelore.audit.insights.links import section_of
+from sitelore.audit.insights.topics import TopicCounts, terms_of
 from sitelore.audit.page import AuditPage, PageContent, audit_page
+from sitelore.audit.passages import Passages, paragraphs
+from sitelore.audit.rule import Needs
 from sitelore.audit.shingles import shingles_of
 from sitelore.audit.site import MAX_TEXT_CHARS, MIN_SHINGLE_WORDS, PageSummary, Site, add_anchors, is_complete_run, summarise
 from sitelore.background import map_ahead
@@ -29,20 +36,29 @@ from sitelore.crawl.reprocess import Reprocessing
 from sitelore.export.rows import is_page
 from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
 from sitelore.extras import require_extra
-from sitelore.model.audit.findings import AuditPhase, EarlierPage, Finding, Severity, SitemapFile
-from sitelore.model.frontier import PageVersion, RowKind, Run, RunListing, Source, UrlRow
+from sitelore.model.audit.findings import (
+    AuditPhase,
+    EarlierPage,
+    Finding,
+    IndexedUrl,
+    Instruction,
+    RepeatedChunk,
+    Severity,
+)
+from sitelore.model.frontier import PageVersion, RowKind, Run, RunListing, UrlRow
 from sitelore.model.ids import BlobKey
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import Pipeline
-from sitelore.model.states import RunState, SkipReason, UrlState
+from sitelore.model.states import RunState, UrlState
+from sitelore.model.url import Url
 from sitelore.ports import Ledger
 from sitelore.store.schema import key_of
 
-_SITEMAP_KINDS = frozenset({"urlset", "index", "text", "rss", "atom", "news"})
 _PAGES_AHEAD_PER_CORE = 3
-
-
 _MAX_RUNS_SEARCHED = 200
+MIN_REPEATS = 5
+"""Pages that have a passage before it is looked at."""
+MAX_REPEATED = 200
 
 
 @dataclass(slots=True)
@@ -81,52 +97,6 @@ def is_partial(run: Run) -> bool:
     return run.settings.pipeline is Pipeline.UPDATE_DELTA and run.settings.max_depth == 0
 
 
-@dataclass(slots=True)
-class _SiteFiles:
-    """What the rows of a run say about its sitemaps, and the origins of its URLs."""
-
-    origins: set[str] = field(default_factory=set)
-    sitemaps: list[UrlRow] = field(default_factory=list)
-    entries: dict[str, dict[str, float | None]] = field(default_factory=dict)
-    """The URLs that were found in each sitemap."""
-    maybe_listed: dict[str, float | None] = field(default_factory=dict)
-    """Pages that were known before a sitemap was read, so that their rows do not say whether one lists them."""
-
-    def add(self, row: UrlRow) -> None:
-        """Add one row."""
-        if row.kind is RowKind.SITEMAP:
-            self.sitemaps.append(row)
-            return
-        if row.skip_reason is not SkipReason.SCOPE:
-            self.origins.add(row.url.origin)
-        if row.source is Source.SITEMAP and row.parent is not None:
-            self.entries.setdefault(str(row.parent), {})[str(row.url)] = row.lastmod
-        elif row.source in {Source.SEED, Source.REDIRECT} and is_page(row):
-            self.maybe_listed[str(row.url)] = row.lastmod
-
-    def sitemap_files(self) -> tuple[SitemapFile, ...] | None:
-        """The sitemaps; None when the run looked for none."""
-        files = [_sitemap_file(row, self.entries.get(str(row.url), {})) for row in self.sitemaps if _is_sitemap(row)]
-        for number, each in enumerate(files):
-            if each.entries:
-                files[number] = replace(each, entries={**self.maybe_listed, **each.entries})
-                break
-        return tuple(files) if self.sitemaps else None
-
-
-def _is_sitemap(row: UrlRow) -> bool:
-    """Whether a row is a sitemap or should be one: not a collection of an API, and not skipped."""
-    return row.state is not UrlState.SKIPPED and (row.state is not UrlState.VISITED or _sitemap_kind(row) in _SITEMAP_KINDS)
-
-
-def _sitemap_kind(row: UrlRow) -> str:
-    return row.detail.partition(":")[0] if row.state is UrlState.VISITED else ""
-
-
-def _sitemap_file(row: UrlRow, entries: dict[str, float | None]) -> SitemapFile:
-    return SitemapFile(str(row.url), row.status_code or 0, _sitemap_kind(row), row.error, row.body_bytes, entries)
-
-
 _SEVERITY_ORDER = {severity: number for number, severity in enumerate(Severity)}
 _RULE_ORDER = {rule_id: number for number, rule_id in enumerate(RULES)}
 
@@ -149,7 +119,13 @@ class _Audit:
         options = replace(read_options_of(run.settings, app.redaction), keep_snapshot=False, facts=True)
         self._snapshots = Reprocessing(run, self._ledger, self._blobs, pool, options, cores)
         self._pages_ahead = _PAGES_AHEAD_PER_CORE * cores
-        self._files = _SiteFiles()
+        self._app = app
+        self._redaction = options.redaction
+        self._files = SiteFiles()
+        self._passages, self._topics = Passages(), TopicCounts()
+        self._urls: list[str] = []
+        self._instructions: list[Instruction] = []
+        self._known_runs: list[Run] | None = None
         self._facts_extracted = self._without_facts = 0
 
     async def work(self) -> SiteAudit:
@@ -163,11 +139,13 @@ class _Audit:
                 summaries[str(page.url)] = summarise(page)
                 findings += check_page(page, self._config)
                 if page.is_kept:
+                    self._read_text(page)
                     self._progress.pages += 1
                     self._progress.latest = page.url
         self._progress.phase = AuditPhase.LINKS
         async for link in self._ledger.links(self._run.site):
             graph.add(link)
+        media, unused = await self._files.media_files(self._app.media.of(self._run.tenant).library.site_media(self._run.site))
         site = Site(
             summaries,
             graph,
@@ -175,22 +153,91 @@ class _Audit:
             is_complete=self._is_complete(summaries),
             robots=await self._robots(),
             sitemaps=self._files.sitemap_files(),
+            media=media,
+            unused_media=tuple(unused),
             earlier=await self._earlier(summaries),
+            instructions=tuple(self._instructions),
+            indexed=await self._indexed(summaries),
+            repeated_chunks=await self._repeated(),
+            topics=self._topics,
+            missing=frozenset() if self._run.settings.media.types else frozenset({Needs.MEDIA}),
         )
+        site = await with_checks(self._app, self._run, site, self._progress, is_allowed=self._config.check_links)
         self._progress.phase = AuditPhase.SITE
         # In a thread: a server answers requests meanwhile.
         findings += await asyncio.to_thread(check_site, site, self._config)
         findings.sort(key=_order)
+        findings = await self._with_selectors(findings)
         return SiteAudit(self._run, site, findings, self._facts_extracted, self._without_facts)
+
+    def _read_text(self, page: AuditPage) -> None:
+        """Count the passages and topics of a page, and find instructions to language models in it."""
+        if page.is_html:
+            self._passages.add(len(self._urls), page.content.text)
+            self._urls.append(str(page.url))
+            headings = [each.text for each in page.facts.headings]
+            self._topics.add(section_of(page.url), terms_of(page.content.h1 or page.facts.title, headings, page.content.text))
+        if len(self._instructions) < MAX_INSTRUCTIONS:
+            self._instructions += instructions_of(page)
+
+    async def _repeated(self) -> tuple[RepeatedChunk, ...]:
+        """The passages that several pages have, with their texts."""
+        repeated = []
+        for each in self._passages.repeated(MIN_REPEATS, MAX_REPEATED):
+            urls = tuple(self._urls[number] for number in each.pages)
+            row = await self._ledger.row(self._run.id, Url.trusted(urls[0]))
+            document = await self._document(row.document) if row is not None and row.document is not None else None
+            text = dict(paragraphs(PageContent.of(document).text)).get(each.digest, "") if document is not None else ""
+            if text:
+                repeated.append(RepeatedChunk(text, len(text.split()), urls))
+        return tuple(repeated)
+
+    async def _indexed(self, summaries: Mapping[str, PageSummary]) -> tuple[IndexedUrl, ...]:
+        """The pages in the search index that should not be there."""
+        unwanted = {page.url for page in summaries.values() if page.is_kept and (page.is_noarchive or page.noindex)}
+        held = await self._app.search.service(self._run.tenant).search_index.held_pages(self._run.site, unwanted)
+        indexed = []
+        for each in held:
+            page = summaries.get(each.url)
+            is_gone = each.is_held and (page is None or not page.is_kept)
+            runs = await self._full_runs_since(each.since) if is_gone and each.since is not None else 0
+            directive = "" if page is None else "noindex" if page.noindex else "noarchive" if page.is_noarchive else ""
+            indexed.append(IndexedUrl(each.url, each.chunks, directive, runs, each.since, each.evidence))
+        return tuple(indexed)
+
+    async def _full_runs_since(self, since: float) -> int:
+        """The runs that crawled the whole site since a page was first missed, that run included."""
+        runs = await self._full_runs()
+        return 1 + sum((run.finished_at or run.created_at) > since for run in runs)
+
+    async def _full_runs(self) -> list[Run]:
+        """The completed runs up to this one that crawled the whole site, the newest first."""
+        if self._known_runs is None:
+            runs, _ = await self._ledger.list_runs(RunListing(site=self._run.site_name, limit=_MAX_RUNS_SEARCHED))
+            is_before = (run for run in runs if run.created_at <= self._run.created_at and run.state is RunState.COMPLETED)
+            self._known_runs = [run for run in is_before if not is_partial(run)]
+        return self._known_runs
+
+    async def _with_selectors(self, findings: list[Finding]) -> list[Finding]:
+        """The findings about links, with the places of the links on their pages."""
+
+        async def html_of(url: str) -> str:
+            row = await self._ledger.row(self._run.id, Url.trusted(url))
+            if row is None or row.snapshot is None:
+                return ""
+            try:
+                return (await self._blobs.get(row.snapshot)).decode("utf-8", "replace")
+            except KeyError:
+                return ""
+
+        return await with_selectors(findings, html_of)
 
     def _is_complete(self, summaries: dict[str, PageSummary]) -> bool:
         return self._run.state is RunState.COMPLETED and not is_partial(self._run) and is_complete_run(summaries.values())
 
     async def _earlier(self, summaries: Mapping[str, PageSummary]) -> dict[str, Sequence[EarlierPage]]:
         """What the last run before this one that crawled the whole site recorded, by URL."""
-        runs, _ = await self._ledger.list_runs(RunListing(site=self._run.site_name, limit=_MAX_RUNS_SEARCHED))
-        is_before = (run for run in runs if run.created_at < self._run.created_at and run.state is RunState.COMPLETED)
-        before = next((run for run in is_before if not is_partial(run)), None)
+        before = next((run for run in await self._full_runs() if run.id != self._run.id), None)
         if before is None:
             return {}
         return {
@@ -232,9 +279,9 @@ class _Audit:
         """All URLs with the current versions of their pages. Both streams are sorted by key, so they are merged."""
         versions = self._ledger.page_versions(self._run.site)
         version = await anext(versions, None)
-        async for row in self._ledger.rows(self._run.id, sitemaps=True):
+        async for row in self._ledger.rows(self._run.id, sitemaps=True, media=True):
             self._files.add(row)
-            if row.kind is RowKind.SITEMAP:
+            if row.kind is not RowKind.PAGE:
                 continue
             key = key_of(row.url)
             while version is not None and key_of(version.url) < key:
@@ -250,7 +297,9 @@ class _Audit:
             version = await self._extracted_version(row) or version
         facts = decode_audit_facts(version.facts) if version is not None and version.facts else None
         self._without_facts += facts is None
-        return audit_page(row, version, facts, await self._document(row.document))
+        page = audit_page(row, version, facts, await self._document(row.document))
+        personal = personal_data_of(page, self._redaction)
+        return replace(page, redactions={**page.redactions, **personal}) if personal else page
 
     async def _extracted_version(self, row: UrlRow) -> PageVersion | None:
         """The page as extracted from its snapshot now; None when that is not possible."""

@@ -174,7 +174,7 @@ SETTINGS = (
     Setting("include", Items(_PATTERN), "Follow only URLs that match one of these patterns.", "--include"),
     Setting("exclude", Items(_PATTERN), "Skip URLs that match one of these patterns.", "--exclude"),
     Setting(
-        "max_pages", Whole(1, 10**9), "Stop after N pages. Aliases, errors and skips do not count. Exact.", "--max-pages",
+        "max_pages", Whole(1, 10**9), "Stop after exactly N pages. Aliases, errors and skips do not count.", "--max-pages",
         unset="no limit", api_kind=Whole(1, 10**6),
     ),
     Setting(
@@ -196,7 +196,7 @@ SETTINGS = (
     Setting("force", Flag(), "Fetch every page again, even if it is unchanged.", "--force"),
     Setting(
         "time_limit_s", Seconds(0, _YEARS_S, needs_unit=True),
-        "Interrupt the run after this time (90s, 30m, 2h). It can be resumed, and then has as long again.",
+        "Interrupt the run after this time (90s, 30m, 2h). A resumed run has the full time again.",
         "--time-limit", "time_limit", unset="no limit",
     ),
     Setting(
@@ -219,7 +219,7 @@ SETTINGS = (
         "pace.delay_s", Seconds(0, _HOUR_S), "Time between requests to a host.", "--delay", "delay", unset="adapts to the host"
     ),
     Setting(
-        "pace.concurrency", Whole(1, 256), "Concurrent requests. The short key also sets those to one host.",
+        "pace.concurrency", Whole(1, 256), "Concurrent requests. The short key also limits those to one host.",
         "--concurrency", "concurrency", api_kind=Whole(1, 64),
     ),
     Setting("pace.per_host", Whole(1, 256), "Concurrent requests to one host.", api_kind=Whole(1, 64)),
@@ -227,8 +227,8 @@ SETTINGS = (
     Setting("pace.max_retry_after_s", Seconds(0, _DAY_S), "The longest Retry-After that is waited for."),
     Setting(
         "prefetch", Choice(Prefetch),
-        "Fetch pages ahead of their turn while slow ones are awaited: on (up to 5 % of a page limit may be fetched in vain), "
-        "certain (only what will be kept or tried anyway), off. The result is the same.",
+        "Fetch further pages while slow ones are awaited: on (up to 5 % of a page limit may be fetched and not used), "
+        "certain (only pages that would be fetched anyway), off. The result is the same.",
         "--prefetch",
     ),
     Setting(
@@ -266,7 +266,7 @@ SETTINGS = (
     ),
     Setting(
         "audit_facts", Flag(),
-        "Store facts about the markup of pages for audits, at about a seventh of the CPU of extraction.", "--audit-facts",
+        "Store facts about the markup of pages for audits; extraction takes about a seventh more CPU.", "--audit-facts",
     ),
     Setting("audit", Flag(), "Audit the site when it is crawled, and store the findings. Implies audit_facts.", "--audit"),
     Setting(

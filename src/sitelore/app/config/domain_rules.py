@@ -251,17 +251,17 @@ class _Entry:
 
     def _logged_out(self) -> LoggedOut:
         """How the domain shows that a visitor is not logged in."""
-        value = self._value(self.data, "loggedOut")
+        value, name = self._value(self.data, "loggedOut"), self._written(self.data, "loggedOut")
         if value is None:
             return LoggedOut()
         if not isinstance(value, dict) or not value:
-            raise self._error("loggedOut", f"loggedOut must be an object with the keys {', '.join(_LOGGED_OUT_KEYS)}")
-        self._check_keys(value, _LOGGED_OUT_KEYS, " in loggedOut")
+            raise self._error(name, f"{name} must be an object with the keys {', '.join(_LOGGED_OUT_KEYS)}")
+        self._check_keys(value, _LOGGED_OUT_KEYS, f" in {name}")
         for key, text in value.items():
             if not isinstance(text, str) or not text.strip():
-                raise self._error("loggedOut", f"loggedOut.{key} must be text, not {shown(text)}")
+                raise self._error(name, f"{name}.{key} must be text, not {shown(text)}")
         if problem := selector_problem(value["selector"].strip()) if "selector" in value else "":
-            raise self._error("loggedOut", f"loggedOut.selector: {shown(value['selector'])} is not a CSS selector: {problem}")
+            raise self._error(name, f"{name}.selector: {shown(value['selector'])} is not a CSS selector: {problem}")
         return LoggedOut(**{key: " ".join(text.split()) for key, text in value.items()})
 
     def _actions(self) -> tuple[PageAction, ...]:

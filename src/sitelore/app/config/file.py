@@ -15,6 +15,7 @@ from typing import Any
 
 from sitelore.app.access import AccessOptions, SiteOptions, beside
 from sitelore.app.config import catalogue
+from sitelore.app.config.command_options import OUTPUT_KINDS
 from sitelore.app.config.kinds import type_name
 from sitelore.app.config.sources import Sourced, Values
 from sitelore.app.config.toml_lines import Path as KeyPath
@@ -27,11 +28,11 @@ from sitelore.model.url import Url
 FILE_NAME = "sitelore.toml"
 _MAX_BYTES = 2**20
 _TABLES = ("crawl", "site", "access")
-_RULE_KEYS = frozenset({"main_content_selectors", "remove_selectors", "loaders", "own"})
+_RULE_KEYS = frozenset({"main_content_selectors", "remove_selectors", "loaders", "own", "actions", "logged_out"})
 """Keys of a site that are rules of its domain. Others, such as `render` and `identity`, are settings of its crawls."""
 _SECRETS = ("headers", "cookie", "auth", "bearer")
 _ACCESS_FILES = ("cookies", "storage_state", "client_cert")
-_SITE_KEYS = frozenset({"url", "domain", "schedule", *_RULE_KEYS, *_SECRETS, *_ACCESS_FILES})
+_SITE_KEYS = frozenset({"url", "domain", "schedule", *_RULE_KEYS, *_SECRETS, *_ACCESS_FILES, *OUTPUT_KINDS})
 _VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
 
 
@@ -47,7 +48,9 @@ class Site:
     rules: Overrides | None = None
     schedule: str = ""
     """When it is crawled: a cron line."""
-    access: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Values = field(default_factory=dict)
+    """Which files its crawls write, by `OUTPUT_KINDS`."""
+    access: Mapping[str, Sourced] = field(default_factory=dict)
     """As written, with the names of environment variables."""
 
     @property
@@ -72,8 +75,9 @@ class ConfigFile:
 
     path: Path
     values: Values = field(default_factory=dict)
+    outputs: Values = field(default_factory=dict)
     sites: tuple[Site, ...] = ()
-    access: Mapping[str, Any] = field(default_factory=dict)
+    access: Mapping[str, Sourced] = field(default_factory=dict)
 
     def site_of(self, url: Url) -> Site | None:
         """The site that describes a URL most closely."""
@@ -89,6 +93,16 @@ class ConfigFile:
             values["overrides"] = Sourced(rules, str(self.path))
         return values
 
+    def outputs_for(self, url: Url | None) -> Values:
+        """Which files a crawl writes: the defaults, and those of the URL's site, which win."""
+        site = None if url is None else self.site_of(url)
+        return {**self.outputs, **(site.outputs if site else {})}
+
+    def access_for(self, url: Url | None) -> Mapping[str, Sourced]:
+        """Access as written: that of the URL's site, and the way to all sites."""
+        site = None if url is None else self.site_of(url)
+        return {**(site.access if site else {}), **self.access}
+
     def access_options(self) -> AccessOptions:
         """The access of the file, with the values of its environment variables. Raises `BadConfig`."""
         folder = self.path.parent
@@ -97,16 +111,17 @@ class ConfigFile:
             if site.access:
                 origin = Url.trusted(site.url or f"https://{site.domain}/").origin
                 by_origin[origin] = SiteOptions(
-                    **{name: _resolved(value, site.where, name) for name, value in site.access.items() if name in _SECRETS},
-                    **{name: beside(folder, site.access[name]) for name in _ACCESS_FILES if name in site.access},
+                    **{name: _resolved(own, name) for name, own in site.access.items() if name in _SECRETS},
+                    **{name: beside(folder, site.access[name].value) for name in _ACCESS_FILES if name in site.access},
                 )
-        proxy = _resolved(self.access.get("proxy", []), self.path.name, "proxy")
+        proxy = _resolved(self.access["proxy"], "proxy") if "proxy" in self.access else []
+        written = {name: own.value for name, own in self.access.items()}
         return AccessOptions(
             by_origin=by_origin,
             proxy=[proxy] if isinstance(proxy, str) else proxy,
-            no_proxy=self.access.get("no_proxy", []),
-            ca_file=beside(folder, self.access.get("ca_file", "")),
-            insecure=self.access.get("insecure", False),
+            no_proxy=written.get("no_proxy", []),
+            ca_file=beside(folder, written.get("ca_file", "")),
+            insecure=written.get("insecure", False),
         )
 
 
@@ -161,9 +176,11 @@ class _Reader:
         defaults, sites = self._table(self.data.get("crawl", {}), ("crawl",)), self.data.get("site", [])
         if not isinstance(sites, list) or not all(isinstance(site, dict) for site in sites):
             raise self._error(("site",), "site must be an array of tables (use [[site]])")
+        settings = {name: value for name, value in defaults.items() if name not in OUTPUT_KINDS}
         return ConfigFile(
             self.path,
-            self._values(defaults, ("crawl",)),
+            self._values(settings, ("crawl",)),
+            self._outputs(defaults, ("crawl",)),
             self._distinct([self._site(site, ("site", number)) for number, site in enumerate(sites)]),
             self._access(self._table(self.data.get("access", {}), ("access",))),
         )
@@ -192,8 +209,25 @@ class _Reader:
                 raise self._error(path, str(problem)) from None
             except ValueError as problem:
                 raise self._error(path, f"{key}: {problem}") from None
-            values |= {name: Sourced(checked, f"{self.path}:{line_of(self.lines, path)}") for name, checked in own.items()}
+            values |= {name: self._sourced(path, checked) for name, checked in own.items()}
         return values
+
+    def _outputs(self, data: Mapping[str, Any], above: KeyPath) -> Values:
+        """Which files a crawl writes. A relative directory is relative to the file."""
+        values: dict[str, Sourced] = {}
+        for name, kind in OUTPUT_KINDS.items():
+            if name in data:
+                value = [data[name]] if name == "output" and isinstance(data[name], str) else data[name]
+                try:
+                    checked = kind.check(value)
+                except ValueError as problem:
+                    raise self._error((*above, name), f"{name}: {problem}") from None
+                checked = beside(self.path.parent, checked) if name == "out" else checked
+                values[name] = self._sourced((*above, name), checked)
+        return values
+
+    def _sourced(self, path: KeyPath, value: Any) -> Sourced:
+        return Sourced(value, f"{self.path}:{line_of(self.lines, path)}")
 
     def _flat(self, data: Mapping[str, Any], above: KeyPath) -> dict[str, Any]:
         try:
@@ -218,6 +252,7 @@ class _Reader:
             self._values({name: value for name, value in data.items() if name not in _SITE_KEYS}, path),
             self._rules({**rules, "domain": domain or Url.trusted(url).host}, path) if rules else None,
             self._schedule(data, path),
+            self._outputs(data, path),
             self._site_access(data, path),
         )
 
@@ -246,7 +281,7 @@ class _Reader:
                 raise self._error((*path, "schedule"), "schedule: a site that is crawled needs url")
         return str(schedule)
 
-    def _site_access(self, data: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
+    def _site_access(self, data: Mapping[str, Any], path: KeyPath) -> dict[str, Sourced]:
         """Access to the site. Secrets must be names of variables."""
         access = {name: data[name] for name in (*_SECRETS, *_ACCESS_FILES) if name in data}
         for name, value in access.items():
@@ -257,9 +292,9 @@ class _Reader:
             if not is_valid:
                 hint = "the name of a file" if name in _ACCESS_FILES else "env:NAME, an environment variable with the secret"
                 raise self._error((*path, name), f"{name}: invalid value (use {hint})")
-        return access
+        return {name: self._sourced((*path, name), value) for name, value in access.items()}
 
-    def _access(self, data: dict[str, Any]) -> dict[str, Any]:
+    def _access(self, data: dict[str, Any]) -> dict[str, Sourced]:
         kinds = {"proxy": (str, list), "no_proxy": (list,), "ca_file": (str,), "insecure": (bool,)}
         for name, value in data.items():
             if name not in kinds:
@@ -272,7 +307,7 @@ class _Reader:
                 raise self._error(
                     ("access", "proxy"), "proxy: a proxy with a password must be env:NAME, an environment variable"
                 )
-        return data
+        return {name: self._sourced(("access", name), value) for name, value in data.items()}
 
     def _distinct(self, sites: list[Site]) -> tuple[Site, ...]:
         first: dict[str, Site] = {}
@@ -286,16 +321,18 @@ def _is_variable(value: Any) -> bool:
     return isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
 
 
-def _resolved(value: Any, where: str, name: str) -> Any:
+def _resolved(own: Sourced, name: str) -> Any:
     """A value with the environment variables in it. An error never has the value of one."""
+    value = own.value
     if isinstance(value, dict):
-        return {key: _resolved(text, where, name) for key, text in value.items()}
+        return {key: _resolved(Sourced(text, own.source), name) for key, text in value.items()}
     if isinstance(value, list):
-        return [_resolved(text, where, name) for text in value]
+        return [_resolved(Sourced(text, own.source), name) for text in value]
     if not _is_variable(value):
         return value
     variable = value.removeprefix("env:")
     text = environment_value(variable)
     if not text:
-        raise BadConfig(f"{where}: {name}: the environment variable {variable} is not set")
+        file, _, line = own.source.rpartition(":")
+        raise BadConfig(f"{file}, line {line}: {name}: the environment variable {variable} is not set")
     return text

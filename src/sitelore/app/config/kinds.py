@@ -180,7 +180,7 @@ class Size:
         elif isinstance(value, int) and not isinstance(value, bool):
             size = value * self.unit
         else:
-            raise _invalid("size", value, "bytes, 500KB, 10MB or 16MiB")
+            raise _invalid("size", value, f"{'bytes' if self.unit == 1 else 'a number of MB'}, 500KB, 10MB or 16MiB")
         if not self.minimum <= size <= self.maximum:
             raise _invalid("size", value, self._range())
         return size
@@ -236,6 +236,31 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of several names that are no enumeration."""
+
+    names: tuple[str, ...]
+
+    def parse(self, text: str) -> str:
+        """A name."""
+        return self.check(text)
+
+    def check(self, value: Any) -> str:
+        """One of the names."""
+        if not isinstance(value, str) or value not in self.names:
+            raise _invalid("value", value, self.hint())
+        return value
+
+    def schema(self) -> Schema:
+        """The names."""
+        return {"type": "string", "enum": list(self.names)}
+
+    def hint(self) -> str:
+        """The names."""
+        return f"{', '.join(self.names[:-1])} or {self.names[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One line of text, checked by a function."""
 
@@ -254,17 +279,16 @@ class Line:
         """A line that the function accepts."""
         if not isinstance(value, str) or len(value) > self.max_chars or not value.isprintable():
             raise _invalid(self.noun, value, self.hint())
-        if not value.strip() and self.is_empty_allowed:
-            return ""
+        if not value.strip():
+            if self.is_empty_allowed:
+                return ""
+            raise _invalid(self.noun, value, self.hint())
         try:
-            return self.accept(value.strip()) if value.strip() else self._refuse(value)
+            return self.accept(value.strip())
         except BadUrl as problem:
             raise ValueError(str(problem).rstrip(".")) from None
         except ValueError as problem:
             raise _invalid(self.noun, value, str(problem) or self.hint()) from None
-
-    def _refuse(self, value: str) -> str:
-        raise _invalid(self.noun, value, self.hint())
 
     def schema(self) -> Schema:
         """A text."""
@@ -324,9 +348,10 @@ def any_line(text: str) -> str:
 
 
 def web_url(text: str) -> str:
-    """A URL as a person types it."""
-    from sitelore.intake.seeds import typed_url  # noqa: PLC0415 the command line reads the table of settings at every start
+    """A URL as it is typed, without credentials."""
+    from sitelore.intake.seeds import refuse_credentials, typed_url  # noqa: PLC0415 read at every start of the command line
 
+    refuse_credentials(text)
     return str(typed_url(text))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sitelore.app.access import AccessOptions, access_of_credentials, build_access, read_access_file
@@ -24,6 +24,8 @@ class CrawlPlan:
     settings: CrawlSettings
     urls: tuple[str, ...] = ()
     config: ConfigFile | None = None
+    outputs: Values = field(default_factory=dict)
+    """Which files the configuration file lets it write."""
 
 
 def crawl_plans(
@@ -56,15 +58,21 @@ def crawl_plans(
 def _plan(urls: Sequence[str], typed: Values, config: ConfigFile | None, domain_config: Path | None) -> CrawlPlan:
     seeds = tuple(str(typed_url(text)) for text in urls)
     values = plain(values_in_force(seeds, typed, config, domain_config))
-    return CrawlPlan(run_settings(values | {"seeds": seeds}), tuple(urls), config)
+    outputs = config.outputs_for(first_url(seeds, typed)) if config else {}
+    return CrawlPlan(run_settings(values | {"seeds": seeds}), tuple(urls), config, outputs)
+
+
+def first_url(seeds: Sequence[str], typed: Values) -> Url | None:
+    """The URL that decides which site of the file is meant: the first seed, else the first sitemap."""
+    sources = seeds or (typed["sitemaps"].value if "sitemaps" in typed else ())
+    return Url.trusted(sources[0]) if sources else None
 
 
 def values_in_force(
     seeds: Sequence[str], typed: Values, config: ConfigFile | None = None, domain_config: Path | None = None
 ) -> Values:
     """All values that are not defaults, with their sources: of the file, the domain config and the options."""
-    sources = seeds or (typed["sitemaps"].value if "sitemaps" in typed else ())
-    in_file = config.values_for(Url.trusted(sources[0]) if sources else None) if config else {}
+    in_file = config.values_for(first_url(seeds, typed)) if config else {}
     values = {**in_file, **typed}
     if domain_config is not None:
         from sitelore.app.config.domain_rules import read_domain_config  # noqa: PLC0415 imports YAML and the HTML parser
@@ -85,9 +93,9 @@ def _is_due(site: Site, starts: Mapping[str, float]) -> bool:
     return last is None or plan(ScheduleRule(site.schedule, "UTC"), last).next_at <= time.time()
 
 
-def plan_access(options: AccessOptions, file: Path | None, plan: CrawlPlan) -> Access:
-    """The access of a crawl: options and URLs win over the access file, which wins over the configuration file."""
-    access = typed_access(options, file, (*plan.urls, *plan.settings.sitemaps))
+def plan_access(options: AccessOptions, file: Path | None, plan: CrawlPlan, sitemaps: Sequence[str] = ()) -> Access:
+    """The access of a crawl: options and typed URLs win over the access file, which wins over the configuration file."""
+    access = typed_access(options, file, (*plan.urls, *sitemaps))
     return access if plan.config is None else build_access(plan.config.access_options()).with_other(access)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from sitelore.app.config.catalogue import SETTINGS, Setting, settings_in_files
+from sitelore.app.config.command_options import ACCESS_OPTIONS, OUTPUT_OPTIONS, CommandOption
 from sitelore.app.config.kinds import Items, size_text
 from sitelore.app.config.sources import Values
+from sitelore.app.settings import environment_value
 from sitelore.model.settings import CrawlSettings, Overrides
 
 _HEADER = "| setting | default | command line | API | Python | file | meaning |\n|---|---|---|---|---|---|---|\n"
@@ -18,6 +20,25 @@ _HEADER = "| setting | default | command line | API | Python | file | meaning |\
 def settings_table() -> str:
     """The table of docs/reference/settings.md, in Markdown."""
     return _HEADER + "".join(f"| {' | '.join(_cells(setting))} |\n" for setting in SETTINGS)
+
+
+def options_table(options: Iterable[CommandOption]) -> str:
+    """A table of options that are no settings of a run, in Markdown."""
+    head = "| option | command line | API | Python | file | meaning |\n|---|---|---|---|---|---|\n"
+    cells = (
+        (f"`{own.name}`", f"`{own.option}`", own.api, own.python, own.file, own.meaning.replace("|", "\\|")) for own in options
+    )
+    return head + "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
+def output_table() -> str:
+    """The options that decide about files."""
+    return options_table(OUTPUT_OPTIONS)
+
+
+def access_table() -> str:
+    """The options of access to sites."""
+    return options_table(ACCESS_OPTIONS)
 
 
 def _cells(setting: Setting) -> Iterator[str]:
@@ -74,6 +95,35 @@ def in_force(settings: CrawlSettings, values: Values) -> list[tuple[str, Any, st
     return rows
 
 
+def outputs_in_force(values: Values) -> list[tuple[str, str, str]]:
+    """The files that a crawl writes, and the place where that was written."""
+    defaults = {"output": "md", "out": "DATA/pages", "links": "absolute", "index": "true"}
+    rows = []
+    for name, default in defaults.items():
+        own = values.get(name)
+        text = default if own is None else ", ".join(own.value) if name == "output" else str(own.value)
+        rows.append((name, text.lower() if name == "index" else text, own.source if own else "default"))
+    return rows
+
+
+def access_in_force(written: Values) -> list[tuple[str, str, str]]:
+    """The access that the configuration file gives, as it is written there: secrets are names of environment variables."""
+    return [(name, ", ".join(_written(own.value)), own.source) for name, own in written.items()]
+
+
+def _written(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, text in value.items():
+            yield f"{name}: {''.join(_written(text))}"
+    elif isinstance(value, list):
+        for item in value:
+            yield from _written(item)
+    else:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        is_missing = text.startswith("env:") and not environment_value(text.removeprefix("env:"))
+        yield f"{text} (not set)" if is_missing else text
+
+
 def shown_value(name: str, value: Any) -> str:
     """A value of a setting as `sitelore config` prints it."""
     setting = next(own for own in SETTINGS if own.name == name)
@@ -100,12 +150,19 @@ def template(url: str) -> str:
         lines += ["", f"# {setting.meaning}", f"# {_toml_line(setting)}"]
     lines += [
         "",
+        "# Files to write besides the database, and where; links in them (absolute, relative, text, none); the search index.",
+        '# output = ["md"]',
+        "# out =   # default: DATA/pages; a directory",
+        '# links = "absolute"',
+        "# index = true",
+        "",
         "[[site]]",
         f'url = "{url}"',
-        "# Any setting from above, for this site alone, and:",
+        "# Any setting from above, only for this site, and:",
         '# schedule = "30 3 * * 1"             # when `sitelore crawl --due` crawls it: a cron line, in UTC',
         '# main_content_selectors = ["main"]   # the first that contains text is the content of a page',
         '# remove_selectors = [".advert"]      # elements to leave out',
+        '# actions = [{click = "#more"}]       # what is done in a browser before a page is read',
         '# auth = "env:DOCS_AUTH"              # USER:PASSWORD from an environment variable; also bearer, cookie, headers',
         "",
     ]

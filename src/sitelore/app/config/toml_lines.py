@@ -33,9 +33,9 @@ def lines_of(text: str) -> dict[Path, int]:
 
 
 def line_of(lines: dict[Path, int], path: Path) -> int:
-    """The line of a key, or of the closest table around it that has one."""
+    """The line of a key, of its first element in an array of tables, or of the closest table around it that has one."""
     while path and path not in lines:
-        path = path[:-1]
+        path = (*path, 0) if (*path, 0) in lines else path[:-1]
     return lines.get(path, 1)
 
 

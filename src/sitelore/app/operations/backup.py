@@ -114,6 +114,8 @@ async def _back_up_to(data: Path, settings: OperatorSettings, target: Path) -> M
 
 def _prepare(target: Path, kind: str) -> None:
     """Create the directory of a backup; one that exists must be empty, or a backup of the same kind."""
+    if target.is_file():
+        raise UsageError(f"{target} is a file; name a directory, or a new file that ends in .tar")
     if target.exists() and any(target.iterdir()) and _manifest_of(target).database != kind:
         raise UsageError(f"{target} is a backup of another kind of database; choose another directory")
     target.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from sitelore.crawl.context import MediaContext
     from sitelore.model.frontier import Tenant
     from sitelore.model.ids import SiteId, TenantId
+    from sitelore.model.platform.audit_log import EntryFor
     from sitelore.model.platform.channels import Channel
     from sitelore.model.platform.retention import RetentionPolicy
     from sitelore.ports import BlobStorage, Ledger
@@ -144,11 +145,11 @@ async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: floa
 
 
 @_without_backup(purges=False)
-async def delete_channel(app: App, channel: Channel, vacuum_bytes: float = VACUUM_BYTES) -> int:
+async def delete_channel(app: App, channel: Channel, entry_for: EntryFor, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Cancel the crawl of a channel, and delete the channel with its site. Returns the number of blobs deleted with it."""
     tenant = next(tenant for tenant in await app.queue.tenants() if tenant.id == channel.tenant)
     await _delete_points(tenant, channel.site)
-    await app.open_channels().for_tenant(tenant.id).delete_channel(channel.id, app.clock())
+    await app.open_channels().for_tenant(tenant.id).recording(entry_for).delete_channel(channel.id, app.clock())
     await _delete_points(tenant, channel.site)  # an index update may have sent some meanwhile
     deleted = await _delete_blobs(app, tenant.id)
     await rewrite_files(app, vacuum_bytes)

@@ -11,6 +11,7 @@ from sitelore.audit.fixes.html_tags import HtmlText
 from sitelore.audit.fixes.markup_fixes import MARKUP_FIXES, robots_fix
 from sitelore.audit.fixes.source import Edit, FixContext, NoFix, SourceKind, apply_edits, kind_of
 from sitelore.model.audit.findings import Finding
+from sitelore.model.ids import CleanText
 
 MAX_FRAGMENT_CHARS = 400
 
@@ -47,7 +48,7 @@ class Refusal:
 class PageText:
     """The text of a page and the URLs that it links, by which its source is found."""
 
-    text: str
+    text: CleanText
     links: tuple[str, ...] = ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sitelore.audit.insights import content, links, runs
+from sitelore.audit.insights import content, links, media, runs
 from sitelore.audit.site import Site
 
 MAX_ITEMS = 200
@@ -57,6 +57,8 @@ INSIGHTS: Mapping[str, Callable[[Site], Any]] = {
     "structured_data": lambda site: asdict(content.structured_coverage(site)),
     "link_health": lambda site: asdict(links.link_health(site)),
     "machine_readiness": lambda site: asdict(content.machine_readiness(site)),
+    "media": lambda site: asdict(media.media_savings(site)),
+    "topics": lambda site: {"sections": [asdict(each) for each in site.topics.sections()] if site.topics is not None else []},
     "inventory": content.inventory,
 }
 """The insights by name."""

@@ -17,7 +17,7 @@ _SEVERITIES = {"hidden": Severity.ERROR, "code": Severity.NOTICE, "quote": Sever
     "machine-instructions",
     Group.CONTENT,
     Severity.WARNING,
-    (Needs.INDEX,),
+    (Needs.DOCUMENT, Needs.FACTS),
     identity=("kind", "text"),
     title="Text gives orders to language models",
     explanation=(
@@ -37,14 +37,15 @@ def _machine_instructions(site: Site, _: Limits) -> Iterator[Hit]:
     Group.MACHINES,
     Severity.WARNING,
     (Needs.INDEX,),
-    title="Search index holds a page that asks not to be indexed",
-    explanation="The page is in our search index, but the site now says noindex or noarchive.",
+    title="Search index holds a page that asks not to be kept",
+    explanation="The page is in our search index, but the site now says noindex, or noarchive: no copies of its text.",
     fix="Remove it from the index, or decide to keep it.",
 )
 def _index_holds_noindex(site: Site, _: Limits) -> Iterator[Hit]:
     for each in site.indexed:
-        if each.is_noindex and each.chunks:
-            yield Hit({"chunks": each.chunks, "since": each.noindex_since}, each.url)
+        if each.directive and each.chunks:
+            severity = Severity.NOTICE if each.directive == "noarchive" else None
+            yield Hit({"chunks": each.chunks, "directive": each.directive}, each.url, severity)
 
 
 @TABLE.site(
@@ -69,7 +70,7 @@ def _index_holds_gone(site: Site, limits: Limits) -> Iterator[Hit]:
     "chunk-repeated",
     Group.MACHINES,
     Severity.NOTICE,
-    (Needs.INDEX, Needs.GRAPH),
+    (Needs.DOCUMENT, Needs.GRAPH),
     identity=("text",),
     thresholds={"min_words": 40, "min_pages": 5},
     title="Passage is repeated on many pages",

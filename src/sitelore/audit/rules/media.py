@@ -133,7 +133,7 @@ def _media_type_wrong(site: Site, _: Limits) -> Iterator[Hit]:
     "document-unreadable",
     Group.MEDIA,
     Severity.WARNING,
-    (Needs.MEDIA,),
+    (Needs.DOCUMENT, Needs.GRAPH),
     thresholds={"max_mb": 60, "notice_mb": 30},
     title="Document cannot be read",
     explanation=(

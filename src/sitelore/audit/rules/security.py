@@ -21,7 +21,7 @@ _PRIVATE_NAMES = (".local", ".internal", ".localhost", ".lan", ".intranet")
 _STAGING = re.compile(r"(?:^|[.-])(?:staging|stage|preview|dev|test|qa|uat)\d*[.-]", re.IGNORECASE)
 _VERSION = re.compile(r"/\s*v?\d|\d+\.\d+")
 _SESSION = re.compile(r"sess|sid\b|auth|token|login|remember", re.IGNORECASE)
-_PERSONAL = frozenset({"card", "iban", "us-ssn", "de-tax-id", "fr-nir", "es-dni", "it-cf", "nl-bsn", "pl-pesel", "br-cpf"})
+PERSONAL_KINDS = frozenset({"card", "iban", "us-ssn", "de-tax-id", "fr-nir", "es-dni", "it-cf", "nl-bsn", "pl-pesel", "br-cpf"})
 _CONTACTS = frozenset({"email", "phone"})
 _PUBLIC_KEYS = frozenset({"google-key", "mapbox-token", "posthog-key"})
 """Rules that also match keys which are meant for browsers."""
@@ -174,7 +174,7 @@ def _is_internal(authority: str, site: Site) -> bool:
 )
 def _secret_published(page: AuditPage, _: Limits) -> Iterator[Hit]:
     for kind, count in page.redactions.items():
-        if kind not in _PERSONAL | _CONTACTS and count:
+        if kind not in PERSONAL_KINDS | _CONTACTS and count:
             severity = Severity.NOTICE if kind in _PUBLIC_KEYS else Severity.WARNING if kind in _UNNAMED_SECRETS else None
             yield Hit({"kind": kind, "count": count}, severity=severity)
 
@@ -192,7 +192,7 @@ def _secret_published(page: AuditPage, _: Limits) -> Iterator[Hit]:
 )
 def _personal_data_published(page: AuditPage, _: Limits) -> Iterator[Hit]:
     for kind, count in page.redactions.items():
-        if kind in _PERSONAL and count:
+        if kind in PERSONAL_KINDS and count:
             yield Hit({"kind": kind, "count": count})
 
 

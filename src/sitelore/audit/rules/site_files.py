@@ -27,6 +27,7 @@ _OUR_AGENTS = ("*", "sitelore")
 _DAY_S = 86_400
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _H1 = re.compile(r"^# \S", re.MULTILINE)
+_MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s()<>]+)")
 _SIGNAL = re.compile(r"(ai-train|ai-input|search)\s*=\s*(yes|no)", re.IGNORECASE)
 _TRAINING_AGENTS = frozenset(
     {"gptbot", "ccbot", "google-extended", "claudebot", "anthropic-ai", "bytespider", "applebot-extended"}
@@ -366,7 +367,8 @@ def _llms_txt_broken(site: Site, _: Limits) -> Iterator[Hit]:
     file = site.llms_txt
     if file is None or file.status != 200:
         return
-    dead = [url for url in file.links if site.broken(url) is not None]
+    links = (Url.parse(match[1], file.url) for match in _MARKDOWN_LINK.finditer(file.body))
+    dead = [str(url) for url in dict.fromkeys(links) if url is not None and site.broken(url) is not None]
     is_html = "html" in file.content_type or _HTML.match(file.body) is not None
     problem = "an HTML page" if is_html else "no heading" if not _H1.search(file.body) else "dead links" if dead else ""
     if problem:

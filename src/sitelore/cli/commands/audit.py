@@ -62,6 +62,9 @@ def audit(
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="Only findings that earlier audits did not have.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show example pages of every rule.")] = False,
+    check_links: Annotated[
+        bool, typer.Option("--check-links", help="Also request links to other sites, and llms.txt.")
+    ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a report as one HTML file.")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write CSV files into this folder.")] = None,
     sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the findings as SARIF 2.1.0.")] = None,
@@ -71,11 +74,11 @@ def audit(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Show what is wrong with a crawled site, without requests. The findings are stored with their life over runs."""
+    """Show what is wrong with a crawled site, from what the crawl stored. The findings are stored with their life over runs."""
     from sitelore.app.audit.reports import json_report, write_csv_reports
 
     rules = selected_rules(rule)
-    result = run_async(_audit(data, site, run))
+    result = run_async(_audit(data, site, run, check_links=check_links))
     records = result.selected(rules, only_new=new)
     if as_json:
         print_json(json_report(result, records))
@@ -133,7 +136,7 @@ def _fails(records: list[FindingRecord], limit: Severity) -> bool:
     return any(order.index(each.finding.severity) <= order.index(limit) for each in records)
 
 
-async def _audit(data: Path, site: str | None, run: str | None) -> AuditResult:
+async def _audit(data: Path, site: str | None, run: str | None, *, check_links: bool) -> AuditResult:
     from sitelore.app.audit.phase import audit_run
     from sitelore.app.audit.site_audit import AuditProgress
     from sitelore.cli.progress import show_progress
@@ -142,7 +145,9 @@ async def _audit(data: Path, site: str | None, run: str | None) -> AuditResult:
         audited = await find_audited_run(app, data, site, run)
         progress = AuditProgress(max_pages=(await app.ledger.counts(audited.id)).pages)
         async with show_progress(progress):
-            return await audit_run(app, audited, progress=progress, store=is_writable)
+            known = await app.audits.for_tenant(audited.tenant).settings(audited.site) if check_links else {}
+            options = {**known, "check_links": True} if check_links and is_writable else None
+            return await audit_run(app, audited, options, progress, store=is_writable)
 
 
 @asynccontextmanager

@@ -41,11 +41,11 @@ def config(
     set_: Assignments = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the settings in force, and where each comes from."""
+    """Show the settings in force, and where each comes from. Secrets are named without their values."""
     from sitelore.app.config.file import find_config
-    from sitelore.app.config.plans import values_in_force
+    from sitelore.app.config.plans import first_url, values_in_force
+    from sitelore.app.config.reference import access_in_force, in_force, outputs_in_force, shown_value
     from sitelore.app.config.reference import as_json as value_as_json
-    from sitelore.app.config.reference import in_force, shown_value
     from sitelore.app.settings import environment_sources
     from sitelore.intake.seeds import typed_url
 
@@ -53,10 +53,17 @@ def config(
     seeds = (str(typed_url(url)),) if url else ()
     values = values_in_force(seeds, set_values(set_ or ()), file, domain_config)
     rows = in_force(run_settings(plain(values) | {"seeds": seeds}), values)
+    site = first_url(seeds, {})
+    outputs = outputs_in_force(file.outputs_for(site) if file else {})
+    access = access_in_force(file.access_for(site) if file else {})
     variables = environment_sources()
     if as_json:
-        settings = {name: {"value": value_as_json(value), "source": source} for name, value, source in rows}
-        print_json({"file": str(file.path) if file else None, "settings": settings, "environment": variables})
+        groups = {"settings": rows, "output": outputs, "access": access}
+        tables = {
+            group: {name: {"value": value_as_json(value), "source": source} for name, value, source in own}
+            for group, own in groups.items()
+        }
+        print_json({"file": str(file.path) if file else None, **tables, "environment": variables})
         return
     from rich.table import Table
 
@@ -65,6 +72,8 @@ def config(
         table.add_column(column, overflow="fold", header_style="bold")
     for name, value, source in rows:
         table.add_row(name, shown_value(name, value), source, style="dim" if source == "default" else None)
+    for name, value, source in (*outputs, *access):
+        table.add_row(name, value, source, style="dim" if source == "default" else None)
     for name in variables:
         table.add_row(name, "is set", "environment")
     data_console().print(table)

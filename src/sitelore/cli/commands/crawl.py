@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sitelore.app.config.sources import set_values, typed_values
+from sitelore.app.config.command_options import DATABASE, OUTPUTS
+from sitelore.app.config.sources import plain, set_values, typed_values
 from sitelore.app.wiring import build_app
 from sitelore.cli.console import (
     DATA,
     AsJson,
     Data,
     Links,
+    LinksIfTyped,
     counted,
     data_console,
     data_option,
@@ -27,7 +29,7 @@ from sitelore.cli.console import (
     run_async,
 )
 from sitelore.cli.setting_options import ACCESS, EXTRACTION, FILES, POLITENESS, WHAT, setting
-from sitelore.export.formats import FORMATS, MARKDOWN
+from sitelore.export.formats import MARKDOWN
 from sitelore.model.access.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, SessionEnded, UsageError
 from sitelore.model.settings import CrawlSettings, LinkStyle, PersonalPolicy, Pipeline
@@ -50,14 +52,11 @@ _INTERRUPTED_EXPORT_S = 10.0
 finishing the requests in flight takes up to 20 s of them."""
 
 
-DATABASE = "db"
-_OUTPUTS = [DATABASE, MARKDOWN, *FORMATS]
-
 Outputs = Annotated[
     list[str] | None,
     typer.Option(
-        parser=one_of(_OUTPUTS),
-        metavar="|".join(_OUTPUTS),
+        parser=one_of(OUTPUTS),
+        metavar="|".join(OUTPUTS),
         help="Files to write besides the database; db writes none. Repeatable.  [default: md]",
         rich_help_panel=FILES,
     ),
@@ -114,7 +113,7 @@ def crawl(
     set_: Assignments = None,
     output: Outputs = None,
     out: OutputFolder = None,
-    links: Links = LinkStyle.ABSOLUTE,
+    links: LinksIfTyped = None,
     max_pages: Annotated[str | None, setting("max_pages", WHAT, "N")] = None,
     max_depth: Annotated[str | None, setting("max_depth", WHAT, "N")] = None,
     scope: Annotated[str | None, setting("scope", WHAT)] = None,
@@ -191,15 +190,25 @@ def crawl(
             rich_help_panel=ACCESS,
         ),
     ] = None,
+    no_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST",
+            help="Host, network or *, fetched without a proxy; added to NO_PROXY. Repeatable.",
+            rich_help_panel=ACCESS,
+        ),
+    ] = None,
     access: AccessFile = None,
     ttl: Annotated[str | None, setting("ttl", WHAT, "AGE")] = None,
     force: Annotated[bool | None, setting("force", WHAT)] = None,
     time_limit: Annotated[str | None, setting("time_limit", WHAT, "TIME")] = None,
     allow_private: Annotated[list[str] | None, setting("allow_private", POLITENESS, "HOST|CIDR|any")] = None,
     index: Annotated[
-        bool,
-        typer.Option("--index/--no-index", help="Index pages for search while they are crawled.", rich_help_panel=FILES),
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--index/--no-index", help="Index pages for search while they are crawled.  [default: index]", rich_help_panel=FILES
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.", rich_help_panel=WHAT)
     ] = False,
@@ -224,9 +233,11 @@ def crawl(
     A GLOB is the beginning of a path (/docs/), or a pattern in which * matches any characters (/blog/*/2026, *.pdf). With
     :// in it, it is compared with the whole URL. --exclude wins over --include.
     """  # noqa: D301 click keeps the line breaks of a paragraph that begins with a backspace
+    from sitelore.intake.seeds import typed_url
+
     typed = typed_values(
         {
-            "sitemaps": sitemap,
+            "sitemaps": sitemap and [str(typed_url(text)) for text in sitemap],
             "max_pages": max_pages,
             "max_depth": max_depth,
             "scope": scope,
@@ -268,25 +279,38 @@ def crawl(
         bearer=bearer or "",
         client_cert=client_cert or "",
     )
-    access_options = AccessOptions(site, proxy=proxy or (), ca_file=str(ca_file or ""), insecure=insecure)
+    access_options = AccessOptions(
+        site, proxy=proxy or (), no_proxy=no_proxy or (), ca_file=str(ca_file or ""), insecure=insecure
+    )
     starts = run_async(_last_starts(data)) if due else None
     plans = crawl_plans(urls or (), typed, find_config(config), domain_config, starts=starts, resume=resume)
     if not plans:
         note("no site is due")
     if debug:
         log_everything(plans[0].settings.personal if plans else PersonalPolicy.CHUNKS)
-    outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
-    output_options = OutputOptions(data, _output_folder(out, data), outputs, links, resume, debug, as_json, index)
+    typed_outputs = {name: value for name, value in (("output", output), ("out", out), ("links", links), ("index", index))
+                     if value is not None}  # fmt: skip
     code = 0
     for plan in plans:
-        run_access = plan_access(access_options, access, plan)
+        run_access = plan_access(access_options, access, plan, sitemap or ())
         if dry_run:
             from sitelore.app.settings import operator_access
             from sitelore.cli.fetch_once import show_plan
 
             code = max(code, show_plan(plan.settings, operator_access().with_other(run_access), as_json=as_json))
         else:
-            code = max(code, run_crawl(plan.settings, output_options, run_access))
+            outputs = {**plain(plan.outputs), **typed_outputs}
+            options = OutputOptions(
+                data,
+                _output_folder(Path(outputs["out"]) if outputs.get("out") else None, data),
+                frozenset(outputs.get("output") or [MARKDOWN]) - {DATABASE},
+                outputs.get("links", LinkStyle.ABSOLUTE),
+                resume,
+                debug,
+                as_json,
+                outputs.get("index", True),
+            )
+            code = max(code, run_crawl(plan.settings, options, run_access))
         if code == Interrupted.exit_code:
             break
     return code
@@ -450,6 +474,11 @@ async def _exit_code(app: App, run: Run, summary: Summary) -> int:
 
         note(f"sitelore: no page was kept: {await seed_problems(app.ledger, run.id)}")
         return 1
+    if len(run.settings.seeds) > 1 and summary.counts.errors:
+        from sitelore.crawl.maintenance import failed_seeds
+
+        for problem in await failed_seeds(app.ledger, run.id):
+            note(f"note: a seed failed: {problem}")
     return 0
 
 
@@ -458,12 +487,14 @@ async def _similar_host(app: App, run: Run) -> str:
     from difflib import get_close_matches
 
     from sitelore.model.response import Failure
+    from sitelore.model.states import RunState
     from sitelore.model.url import Url
 
     if f"{Failure.DNS}:" not in run.error or not run.settings.seeds:
         return ""
     host = Url.trusted(run.settings.seeds[0]).host
-    sites = {other.site_name for other in await app.ledger.runs() if other.site_name != run.site_name}
+    runs = [other for other in await app.ledger.runs() if other.state is not RunState.FAILED]
+    sites = {other.site_name for other in runs if other.site_name != run.site_name}
     similar = get_close_matches(host, sorted(sites), 1) or ([] if "." in host else [f"{host}.com"])
     return f"; did you mean {similar[0]}?" if similar else ""
 

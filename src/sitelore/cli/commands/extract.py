@@ -134,7 +134,7 @@ def _extract_lines(file: str, links: LinkStyle, *, full: bool) -> int:
         finally:
             sys.stdout.buffer.flush()
     if stream.failed:
-        note(f"{counted(stream.failed, 'page')} failed; see the field `error` of their lines")
+        note(f"{counted(stream.failed, 'page')} failed; see the field `error` in the output")
     return 1 if stream.failed else 0
 
 

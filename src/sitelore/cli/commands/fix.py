@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from sitelore.app.audit.fixing import Fixes
+    from sitelore.app.audit.suggestions import ModelEndpoint
     from sitelore.model.platform.fixes import FixRequest
 
 _EXAMPLES = 10
@@ -36,23 +37,25 @@ def fix(
         bool, typer.Option("--pull-request", help="Open a draft in the connected repository (`sitelore repository`).")
     ] = False,
     status: Annotated[bool, typer.Option("--status", help="Show what became of the pull requests of the site.")] = False,
-    words: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON with texts of a person by the key of the finding.")
-    ] = None,
+    words: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON with your texts by the key of the finding.")] = None,
+    suggest: Annotated[
+        bool, typer.Option("--suggest", help="Let the model of SITELORE_MODEL write missing titles and descriptions.")
+    ] = False,
     run: Annotated[
         str | None, typer.Option(metavar="RUN", help="A run id, a prefix of one, or `latest`.  [default: the site's latest]")
     ] = None,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Write patches that mend what an audit has found. The checkout itself is not changed."""
+    """Write patches that fix what an audit has found. The checkout itself is not changed."""
     from sitelore.app.audit.fixing import write_fixes
 
     if pull_request or status:
-        if checkout is not None or words is not None or run is not None:
-            raise UsageError("--pull-request and --status take no --checkout, --words or --run")
+        if checkout is not None or words is not None or run is not None or suggest:
+            raise UsageError("--pull-request and --status take no --checkout, --words, --suggest or --run")
         return _pull_requests(data, site, selected_rules(rule) if rule else (), open_one=pull_request, as_json=as_json)
-    fixes = run_async(_find(data, site, run, selected_rules(rule), checkout, _words(words)))
+    endpoint = _endpoint() if suggest else None
+    fixes = run_async(_find(data, site, run, selected_rules(rule), checkout, _words(words), endpoint))
     names = write_fixes(fixes, out)
     if as_json:
         print_json(_report(fixes, names))
@@ -109,14 +112,35 @@ async def _find(
     rules: Collection[str],
     checkout: Path | None,
     words: Mapping[str, str],
+    endpoint: ModelEndpoint | None,
 ) -> Fixes:
-    from sitelore.app.audit.fixing import base_path_of, find_fixes, read_checkout
+    from sitelore.app.audit.fixing import base_path_of, find_fixes, read_checkout, suggested_words
     from sitelore.app.audit.phase import audit_run
 
     async with build_app(data, writing=False) as app:
         result = await audit_run(app, await find_audited_run(app, data, site, run), store=False)
         sources = read_checkout(checkout, base_path_of(result.site)) if checkout is not None else None
-        return await find_fixes(app, result, result.selected(rules), sources, words)
+        records = result.selected(rules)
+        if endpoint is None:
+            return await find_fixes(app, result, records, sources, words)
+        suggestions, refusals = await suggested_words(app, result, records, words, endpoint)
+        known = {**{key: each.text for key, each in suggestions.items()}, **words}
+        fixes = await find_fixes(app, result, records, sources, known)
+        refused = {each.finding.key for each in refusals}
+        fixes.refusals = [*refusals, *(each for each in fixes.refusals if each.finding.key not in refused)]
+        fixes.suggestions = suggestions
+        return fixes
+
+
+def _endpoint() -> ModelEndpoint:
+    from sitelore.app.audit.suggestions import FORM, model_endpoint
+    from sitelore.app.settings import operator_settings
+
+    settings = operator_settings()
+    endpoint = model_endpoint(settings.model, settings.model_key)
+    if endpoint is None:
+        raise UsageError(f"--suggest needs a language model; set SITELORE_MODEL={FORM}")
+    return endpoint
 
 
 def _words(path: Path | None) -> Mapping[str, str]:

@@ -102,7 +102,7 @@ def search(
 
 def reindex(
     site: Sites = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Drop the index and build it anew.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Drop the index and build it again.")] = False,
     embeddings: Annotated[
         bool, typer.Option("--embeddings/--no-embeddings", help="Build embeddings, if a model is installed.")
     ] = True,
@@ -124,7 +124,7 @@ def reindex(
         )
         if row["held"]:
             note(
-                f"{counted(row['held'], 'page')} disappeared at once; review them with `sitelore deletions{data_option(data)}`"
+                f"{counted(row['held'], 'page')} disappeared together; review them with `sitelore deletions{data_option(data)}`"
             )
     if not result["model"]:
         note(f"keyword search only; for embeddings, install a model: {install_command('embeddings')}")
@@ -198,9 +198,9 @@ async def _reindex(data: Path, names: tuple[str, ...], *, fresh: bool, embedding
         written: dict[str, IndexWritten] = {}
         texts = 0
         with _IndexProgress() as watch:
+            for site in await _sites(service, names) if fresh else ():
+                await service.drop_index(site.site)
             for site in await _sites(service, names):
-                if fresh:
-                    await service.drop_index(site.site)
                 written[site.name] = await service.refresh(site, watch=watch)
                 if embeddings:
                     texts += await service.embed(site.site, watch=watch)

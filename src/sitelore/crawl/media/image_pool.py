@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sitelore import metrics
 from sitelore.crawl.extraction_pool import ProcessPool
 from sitelore.media.compression import CompressedImage
 from sitelore.media.image_process import decode_answer, encode_job
@@ -31,6 +32,7 @@ class ImagePool(ProcessPool):
 
     async def _run(self, operation: str, data: bytes, extension: str) -> CompressedImage:
         try:
-            return decode_answer(await self.submit(encode_job(operation, data, extension)))
+            with metrics.COMPRESSION.time():
+                return decode_answer(await self.submit(encode_job(operation, data, extension)))
         except ReaderCrashed:
             return CompressedImage(problem="the image takes too much time or memory to decode", is_too_large=True)

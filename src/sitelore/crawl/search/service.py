@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sitelore import metrics
 from sitelore.frontier.presence import check_presence
-from sitelore.index.embeddings.backfill import embed_missing
 from sitelore.index.search import Searcher
 from sitelore.model.errors import EmbeddingFailed
 from sitelore.model.frontier import RunListing
@@ -154,6 +152,9 @@ class SearchService:
         """Embed every chunk that has no vector yet, if there is an embedder. Returns how many texts were embedded."""
         if self.embedder is None:
             return 0
+        from sitelore import metrics  # noqa: PLC0415 a search alone does not need it
+        from sitelore.index.embeddings.backfill import embed_missing  # noqa: PLC0415 see above
+
         done = 0
         async for progress in embed_missing(self.search_index, self.embedder, site=site, stop=stop):
             metrics.EMBEDDED.inc(progress.texts_done - done)

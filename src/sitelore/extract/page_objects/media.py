@@ -7,20 +7,14 @@ would fill. Nothing is fetched. Tracking pixels and media without a URL (`data:`
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from itertools import islice
 from typing import Any
 
-import zstandard
-
 from sitelore.extract import dom
 from sitelore.extract.links import PageLinks, PageResolver
-from sitelore.extract.redaction.redactor import declare_clean
 from sitelore.extract.text import short_line
-from sitelore.model.document import Blob, Reading
-from sitelore.model.ids import BlobKey
 from sitelore.model.url import Url
 
 # Images and embedded content in Markdown
@@ -278,26 +272,45 @@ _TYPE_BY_EXTENSION = {extension: kind for kind, extensions in _EXTENSIONS.items(
 _MAX_EXTENSION_CHARS = 1 + max(map(len, _TYPE_BY_EXTENSION))
 _FILE = re.compile(rf"\.({'|'.join(_TYPE_BY_EXTENSION)})(?=$|[?;])", re.IGNORECASE)
 _PROVIDERS = (
-    ("youtube", re.compile(r"//(?:www\.|m\.)?(?:youtube(?:-nocookie)?\.com/(?:embed/|v/|watch\?v=)|youtu\.be/)([\w-]{6,20})")),
-    ("vimeo", re.compile(r"//(?:player\.)?vimeo\.com/(?:video/)?(\d{5,15})")),
+    (
+        "youtube",
+        re.compile(
+            r"//(?:(?:www|m|music)\.)?(?:youtube(?:-nocookie)?\.com/(?:embed/|v/|e/|shorts/|live/|watch\?(?:[^#]*&)?v=)|youtu\.be/)"
+            # A playlist, or whatever a channel streams now, is not one video.
+            r"(?!videoseries\b|live_stream\b)([\w-]{6,20})"
+        ),
+    ),
+    # An unlisted video has a hash, without which it does not play.
+    (
+        "vimeo",
+        re.compile(
+            r"//(?:www\.|player\.)?vimeo\.com/(?:video/|channels/[\w-]+/|groups/[\w-]+/videos/|album/\d+/video/|showcase/\d+/video/)?"
+            r"(\d{5,15})(?:(?:/|\?(?:[^#]*&)?h=)([0-9a-f]{6,20})\b)?"
+        ),
+    ),
     ("dailymotion", re.compile(r"//(?:www\.|geo\.)?dailymotion\.com/(?:embed/video/|video/|player\.html\?video=)(\w{5,20})")),
     ("wistia", re.compile(r"//fast\.wistia\.(?:net|com)/embed/(?:iframe|medias)/(\w{6,20})")),
     ("loom", re.compile(r"//(?:www\.)?loom\.com/embed/(\w{10,40})")),
 )
 _AUDIO_PLAYERS = re.compile(r"//(?:w\.soundcloud\.com/player|open\.spotify\.com/embed|embed\.podcasts\.apple\.com)")
-_BACKGROUND = re.compile(r"background(?:-image)?\s*:[^;]*?url\(\s*[\"']?([^\"')\s]{1,2000})", re.IGNORECASE)
+_BACKGROUND = re.compile(
+    r"background(?:-image)?\s*:((?:[^;{}\"'(]|\"[^\"]{0,2000}\"|'[^']{0,2000}'|\([^)]{0,2100}\)){1,8000})", re.IGNORECASE
+)
+_CSS_URL = re.compile(r"url\(\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\"')\s]{1,2000}))\s*\)", re.IGNORECASE)
+_LITE_PLAYERS = {"lite-youtube": "https://www.youtube.com/embed/", "lite-vimeo": "https://player.vimeo.com/video/"}
+"""Elements that load a player when they are clicked; the attribute `videoid` has the id."""
 _PIXELS = re.compile(r"\s*(\d{1,5})(?:\.\d+)?(?:px)?\s*$")
 _NORMAL_URL = re.compile(
     r"(?:(https?://[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]{2,})|(?!//))/[A-Za-z0-9_./~-]*(?:\?[A-Za-z0-9_=&.,-]+)?$"
 )
 """URLs in their final form already, as most of images are: parsing them takes ten times as long as this match."""
 _MAX_ELEMENTS = 400
+_MAX_SHEETS, _MAX_SHEET_CHARS, _MAX_BACKGROUNDS = 20, 100_000, 50
 _MAX_MEDIA = 300
 MAX_DOWNLOAD_WIDTH = 1920
 """Images are not stored wider than this (`media/compression.py`), so a wider candidate would be downloaded in vain."""
 _SIZED_CANDIDATE = re.compile(r"\s*,*\s*(\S*[^\s,])(?:\s+([\d.]{1,12})([wx]))?[^,]*(?:,|$)")
 _DECODABLE_TYPES = frozenset({"image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif", "image/svg+xml", "image/avif"})
-_COMPRESSOR = zstandard.ZstdCompressor(level=1)
 
 
 def read_media(tree: dom.Tree, styled: list[dom.Element], links: PageLinks, resolver: PageResolver) -> tuple[Media, ...]:
@@ -305,13 +318,13 @@ def read_media(tree: dom.Tree, styled: list[dom.Element], links: PageLinks, reso
     reader = _MediaReader(resolver)
     reader.add_images(tree)
     for element in styled[:_MAX_ELEMENTS]:
-        style = element.attr("style")
-        if style and (background := _BACKGROUND.search(style)) and (url := reader.resolved(background[1])):
-            reader.media.setdefault(url, {"type": "image", "url": url, "role": "background"})
+        reader.add_backgrounds(element.attr("style") or "")
+    for sheet in dom.select(tree, "style")[:_MAX_SHEETS]:
+        reader.add_backgrounds(sheet.text[:_MAX_SHEET_CHARS])
     for tag in ("video", "audio"):
         for player in dom.select(tree, tag)[:_MAX_ELEMENTS]:
             reader.add_player(player)
-    for tag in ("iframe", "embed", "object"):
+    for tag in ("iframe", "embed", "object", *_LITE_PLAYERS):
         for frame in dom.select(tree, tag)[:_MAX_ELEMENTS]:
             reader.add_frame(frame)
     reader.add_files(links)
@@ -387,6 +400,12 @@ class _MediaReader:
             if has_figures and "caption" not in image and (caption := _caption(element)):
                 image["caption"] = caption
 
+    def add_backgrounds(self, style: str) -> None:
+        """Add the background images of a `style` attribute or element."""
+        for raw in _backgrounds(style):
+            if url := self.resolved(raw):
+                self.media.setdefault(url, {"type": "image", "url": url, "role": "background"})
+
     def add_player(self, player: dom.Element) -> None:
         """Add a `video` or `audio` element with its sources and tracks."""
         sources = dom.elements_list(player, "source")
@@ -414,12 +433,14 @@ class _MediaReader:
     def add_frame(self, frame: dom.Element) -> None:
         """Add a frame that holds a known player or a media file."""
         raw = frame.attr("src") or frame.attr("data-src") or frame.attr("data-lazy-src") or frame.attr("data") or ""
+        if frame.tag in _LITE_PLAYERS:
+            raw = _LITE_PLAYERS[frame.tag] + (frame.attr("videoid") or "")
         if not raw or not (url := self.resolved(raw)):
             return
         media: Media | None = None
         for provider, pattern in _PROVIDERS:
             if player := pattern.search(url):
-                media = {"type": "video", "url": url, "provider": provider, "id": player[1]}
+                media = {"type": "video", "url": url, "provider": provider, "id": "/".join(filter(None, player.groups()))}
         if media is None and _AUDIO_PLAYERS.search(url):
             media = {"type": "audio", "url": url}
         if media is None and (file := _FILE.search(url)):
@@ -444,6 +465,14 @@ class _MediaReader:
             if index < len(links.elements) and (media_type := links.elements[index].attr("type")):
                 media["media_type"] = short_line(media_type)
             self.media.setdefault(str(url), media)
+
+
+def _backgrounds(style: str) -> list[str]:
+    """The addresses of background images in CSS."""
+    if "url(" not in style.lower():
+        return []
+    raws = ["".join(urls) for images in _BACKGROUND.findall(style) for urls in _CSS_URL.findall(images)]
+    return [address for raw in raws[:_MAX_BACKGROUNDS] if (address := _usable(raw))]
 
 
 def _add_size(element: dom.Element, media: Media) -> None:
@@ -471,10 +500,3 @@ def _caption(element: dom.Element) -> str:
     figure = element.closest("figure")
     caption = dom.first(figure, "figcaption") if figure is not None else None
     return short_line(caption.text) if caption is not None else ""
-
-
-def screenshot_blob(jpeg: bytes, reading: Reading) -> Blob | None:
-    """A screenshot as a blob, None if the page shows a secret (pixels cannot be redacted) or forbids archiving."""
-    if not jpeg or reading.redactions or reading.noarchive:
-        return None
-    return Blob(BlobKey(hashlib.sha256(jpeg).hexdigest()), declare_clean(_COMPRESSOR.compress(jpeg)))

@@ -27,6 +27,7 @@ class _Listed:
     type: str = ""
     url: str = ""
     best: str = ""
+    poster: str = ""
     format: str = ""
     provider: str = ""
     id: str = ""
@@ -51,7 +52,9 @@ def media_of_blob(document: Blob, policy: MediaPolicy, nofollow: Collection[Url]
 
 
 def media_of_document(document: bytes, policy: MediaPolicy, nofollow: Collection[Url] = ()) -> tuple[ShownMedia, ...]:
-    """The media of a stored document, in page order, each URL once. The image that the page names for previews is the last."""
+    """The media of a stored document, each URL once: images, the one that the page names for previews, then players and files.
+    The poster of a video follows it, which `store/platform/media.py` relies on.
+    """
     wanted: dict[Url, ShownMedia] = {}
     for item in _listed(_DECODER.decode(document)):
         is_excluded = item.type not in policy.types or (item.is_link and item.url in nofollow)
@@ -62,19 +65,22 @@ def media_of_document(document: bytes, policy: MediaPolicy, nofollow: Collection
 
 def _listed(document: _Document) -> Iterator[ShownMedia]:
     for listed in document.media:
-        url = Url.parse(listed.best or listed.url)
-        if url is None:
-            continue
-        if listed.type == "image":
+        if listed.type == "image" and (url := Url.parse(listed.best or listed.url)) is not None:
             yield ShownMedia(url, MediaType.IMAGE, listed.alt)
-        elif listed.provider in _PROVIDERS:
+    if document.image and (url := Url.parse(document.image)) is not None:
+        yield ShownMedia(url, MediaType.IMAGE)
+    for listed in document.media:
+        url = Url.parse(listed.url)
+        if url is None or listed.type == "image":
+            continue
+        if listed.provider in _PROVIDERS:
             yield ShownMedia(url, MediaType.VIDEO, listed.title, listed.provider, listed.id)
         elif listed.type == "video" and not listed.provider and not url.path.endswith(_NOT_FILES):
             yield ShownMedia(url, MediaType.VIDEO, listed.title, is_link=bool(listed.format))
+            if listed.poster and (poster := Url.parse(listed.poster)) is not None:
+                yield ShownMedia(poster, MediaType.IMAGE, listed.title)
         elif listed.format in _DOCUMENTS:
             yield ShownMedia(url, MediaType.DOCUMENT, listed.title, is_link=True)
-    if document.image and (url := Url.parse(document.image)) is not None:
-        yield ShownMedia(url, MediaType.IMAGE)
 
 
 @dataclass(frozen=True, slots=True)

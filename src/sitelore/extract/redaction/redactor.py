@@ -357,6 +357,19 @@ _LETTER_DIGIT = re.compile(rb"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 _MIN_CHANGES, _MANY_CHANGES = 2, 5
 _CAPITALISED_WORDS = re.compile(rb"(?:[A-Z][a-z]{2,}){3}")
 _PATH = re.compile(rb"(?:~|\.{1,2})?/(?:\.?[a-z]{2}[a-z_.-]*|Users)/[\w./@~-]*")
+_WORD_PATH = re.compile(rb"/?(?:(?:v[0-9]+|[A-Za-z]?[a-z]{2,}(?:[A-Z_-][a-z]*)*)/)+[\w.*~-]*")
+_FILE_OR_HOST = re.compile(
+    rb"\.(?:png|jpe?g|gif|webp|svg|ico|css|m?js|ts|html?|php|aspx?|json|ya?ml|xml|txt|md|pdf|zip|gz|jar|whl|com|org|net|io|dev|test)$",
+    re.IGNORECASE,
+)
+_DESCRIPTION = re.compile(
+    rb"(?:sha(?:1|256|512)?|commit|rev(?:ision)?|hash|digest|checksum|integrity|etag|fingerprint|version|release|ur[il]s?|link|host"
+    rb"|domain|name|title|label|text|alt|file|path|dir|branch|tag|image|img|icon|src|href|class|style|colou?r|repo|region|bucket"
+    rb"|endpoint|type|kind|date|time|uuid|guid|slug|channel|chat|page|post|video|photo|user|account|profile|author|org|team"
+    rb"|project|workspace|site|zone|order|invoice|issue|ticket|event|pixel|tracking|measurement|container|build|job|run)"
+    rb"[_ .-]?(?:ids?)?\W*$",
+    re.IGNORECASE,
+)
 _WORKING_DIRECTORY = re.compile(rb"(?<![\w-])pwd[\"']?[ \t]{0,3}(?::|=|:=|=>)[ \t]{0,3}[\"']?$", re.IGNORECASE)
 _NAME_BYTES = 40
 _DATA_BYTES = 8000
@@ -433,7 +446,7 @@ def _is_not_path(data: bytes, start: int, end: int) -> bool:
     value = data[start:end]
     if value.startswith((b"/", b"~", b"$(")) and _WORKING_DIRECTORY.search(data[max(0, start - _NAME_BYTES) : start]):
         return False
-    return not _PATH.fullmatch(value)
+    return not _PATH.fullmatch(value) and not _WORD_PATH.fullmatch(value)
 
 
 def _is_in_data(data: bytes, start: int, _: int) -> bool:
@@ -469,11 +482,14 @@ CHECKS: Mapping[str, Check] = {
     "not-public": _is_not_public,
     "not-visit": _not_of_name(_VISIT_NAME),
     "not-path": _is_not_path,
+    "not-file": _of_value(lambda value: not _FILE_OR_HOST.search(value)),
+    "not-description": _not_of_name(_DESCRIPTION),
     "in-data": _is_in_data,
     "not-widget": _not_of_name(_WIDGET),
 }
 """The checks that rules name. `mixed`: letters and digits. `not-public`: no key that is meant for browsers. `not-visit`: no
-token of one visit (against forgery). `not-widget`: no configuration of a widget in minified script."""
+token of one visit (against forgery). `not-widget`: no configuration of a widget in minified script. `not-file`: no name of a
+file or host. `not-description`: no hash, version, address or identifier, by its name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,8 @@ class HttpFetcher:
             finally:
                 reader.deadline.cancel()
             await reader.decode_rest()
-        if self._pool.is_closed:
-            raise RuntimeError("the fetcher was closed")
+        if self._pool.is_closed:  # the crawl was abandoned: the visit must not end with a result
+            raise asyncio.CancelledError("the fetcher was closed")
         cookies = [value for name, value in reader.headers if name == "set-cookie"]
         if cookies and request.body is None:
             self._cookies.store(request.url, cookies)

@@ -93,6 +93,11 @@ class UpstreamProxy:
     """Failures since it last worked."""
 
     @property
+    def name(self) -> str:
+        """Host and port, without credentials."""
+        return f"{self.host}:{self.port}"
+
+    @property
     def is_http(self) -> bool:
         """Whether it is an HTTP proxy, over TLS or not."""
         return self.scheme in {"http", "https"}
@@ -204,12 +209,12 @@ class ProxyPool:
                 opened = await open_proxy(proxy.host, proxy.port)
                 return await self._with_tls(opened, proxy) if proxy.scheme == "https" else opened
         except TimeoutError:
-            info = FailureInfo(Failure.TIMEOUT, f"No connection to the proxy within {timeout_s:g} s.")
+            info = FailureInfo(Failure.TIMEOUT, f"No connection to the proxy {proxy.name} within {timeout_s:g} s.")
         except ssl.SSLError:
-            info = FailureInfo(Failure.TLS, "The TLS connection to the proxy failed.")
+            info = FailureInfo(Failure.TLS, f"The TLS connection to the proxy {proxy.name} failed.")
         except OSError as error:
             reason = os_error_message(error.errno, "its name does not resolve.")
-            info = FailureInfo(Failure.CONNECTION, f"The proxy cannot be reached: {reason}")
+            info = FailureInfo(Failure.CONNECTION, f"The proxy {proxy.name} cannot be reached: {reason}")
         raise ProxyFailed(info)
 
     async def _with_tls(self, opened: socket.socket, proxy: UpstreamProxy) -> socket.socket:

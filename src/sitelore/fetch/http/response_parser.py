@@ -153,12 +153,12 @@ class ChunkedDecoder:
         self.is_complete = False
         self.is_broken = False
         self.excess = 0
-        """Bytes of the last piece that follow the end of the body."""
+        """Bytes of the last piece that follow the end of the body, or that begin with the broken line."""
 
     def feed(self, data: bytes) -> bytes:
         """Decode more bytes; returns the body bytes in them."""
         pieces: list[bytes] = []
-        at, size = 0, len(data)
+        at, line_at, size = 0, 0, len(data)
         while at < size and not self.is_complete and not self.is_broken:
             if self._left:
                 piece = data[at : at + self._left]
@@ -168,14 +168,14 @@ class ChunkedDecoder:
                 continue
             end = data.find(b"\n", at) + 1
             line = self._line + data[at : end or size]
-            at = end or size
+            line_at, at = at, end or size
             if end:
                 self._line = b""
                 self._parse_line(line)
             else:
                 self._line = line
                 self.is_broken = len(line) > _MAX_SIZE_LINE
-        self.excess = size - at
+        self.excess = size - (line_at if self.is_broken else at)
         return b"".join(pieces)
 
     def _parse_line(self, line: bytes) -> None:

@@ -71,4 +71,7 @@ def _load_certificate(context: ssl.SSLContext, certificate: ClientCert) -> None:
 
 
 def _reason(error: OSError) -> str:
-    return (error.strerror or "unknown format").partition(" (_ssl")[0].rstrip(".")
+    """The system's message; OpenSSL's own ones say no more than that the file has another format."""
+    if isinstance(error, ssl.SSLError):
+        return "the key belongs to another certificate" if error.reason == "KEY_VALUES_MISMATCH" else "it has another format"
+    return (error.strerror or "unknown error").rstrip(".")

@@ -1,4 +1,4 @@
-"""Sessions of sites behind a login: what `sitelore login` has obtained, and how a crawl sees that a session has ended."""
+"""Stored access to sites: what `sitelore login` or the API has obtained, and how a crawl sees that a session has ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sitelore.model.url import Url
 
 @dataclass(frozen=True, slots=True)
 class SiteSession:
-    """The session of one site. Its values are secrets: it is stored encrypted and has no `repr` of them."""
+    """What a site gets, of a login or of the API. Its values are secrets: it is stored encrypted and has no `repr` of them."""
 
     origin: str
     """The origin of the URL that the user named."""
@@ -20,7 +20,11 @@ class SiteSession:
     login_pages: tuple[str, ...] = ()
     """The login form, and the redirects that lead to it: URLs without query."""
     check_url: str = field(default="", repr=False)
-    """The page that was shown after the login. Without the session it leads to the login form."""
+    """The page that was shown after the login. Without the session it leads to the login form. Empty: there was no login."""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Extra headers; basic auth and bearer tokens are `Authorization`."""
+    passwords: tuple[str, ...] = field(default=(), repr=False)
+    """Passwords in plain text: headers hold them encoded."""
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -30,7 +34,8 @@ class SiteSession:
 
     def secrets(self) -> tuple[str, ...]:
         """The values to mask wherever a page repeats them."""
-        return Access(seeds=SiteAccess(cookies=self.cookies, local_storage=self.local_storage)).secrets()
+        site = SiteAccess(self.headers, self.cookies, self.local_storage)
+        return Access(seeds=site, passwords=self.passwords).secrets()
 
 
 @dataclass(frozen=True, slots=True)

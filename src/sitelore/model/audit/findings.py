@@ -167,6 +167,8 @@ class AuditPhase(StrEnum):
     """The step that a running audit is in."""
 
     PAGES = "pages"
+    CHECKS = "checks"
+    """Only where the audit may send requests."""
     LINKS = "links"
     SITE = "site"
     FINDINGS = "findings"
@@ -316,9 +318,8 @@ class IndexedUrl:
 
     url: str
     chunks: int = 0
-    is_noindex: bool = False
-    """Whether the site now asks not to index or archive it."""
-    noindex_since: float | None = None
+    directive: str = ""
+    """`noindex` or `noarchive` where the site now says so."""
     gone_runs: int = 0
     """The number of runs in a row in which it was gone."""
     held_since: float | None = None
@@ -327,7 +328,7 @@ class IndexedUrl:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedChunk:
-    """A chunk of text that several pages have."""
+    """A passage of text that several pages have."""
 
     text: str
     words: int
@@ -342,5 +343,4 @@ class LlmsTxt:
     status: int
     content_type: str = ""
     body: str = ""
-    links: tuple[str, ...] = ()
-    """The absolute URLs that it lists."""
+    checked_at: float = 0.0

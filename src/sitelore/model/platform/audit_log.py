@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -52,6 +53,10 @@ class AuditCheck:
     """The hash of the last record. Kept elsewhere, it proves later that no record was removed at the end or rewritten."""
     broken_at: int | None = None
     """The first record that does not continue the chain; None: the chain is intact."""
+
+
+EntryFor = Callable[[Any], AuditEntry | None]
+"""Gives the entry about a change by its result; None where nothing was changed."""
 
 
 def entry_of(caller: Caller, entry_id: str, at: float, action: str, changed: str) -> AuditEntry:

@@ -38,6 +38,16 @@ class Frequency(StrEnum):
     MONTHLY = "MONTHLY"
 
 
+class Screenshots(StrEnum):
+    """Which pages of a channel get a screenshot."""
+
+    NONE = "NONE"
+    RENDERED = "RENDERED"
+    """Pages that need a browser."""
+    ALL = "ALL"
+    """Every page is rendered in a browser."""
+
+
 class Trigger(StrEnum):
     """What started a crawl of a channel."""
 
@@ -83,11 +93,11 @@ class ChannelSettings:
     """Its own schedule instead of the tenant's frequency."""
     time_zone: str | None = None
     """The time zone of its schedule; None: the tenant's."""
+    screenshots: Screenshots = Screenshots.RENDERED
     include: tuple[str, ...] = ()
     """Only URLs that match one of these patterns are followed (`frontier/scope.py`)."""
     exclude: tuple[str, ...] = ()
     render: RenderMode = RenderMode.AUTO
-    screenshots: bool = True
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
 
 
@@ -119,6 +129,7 @@ class CrawlConfig:
     media_types: tuple[MediaType, ...] = tuple(MediaType)
     max_video_mb: int = 50
     same_origin_only: bool = True
+    screenshots: Screenshots = Screenshots.RENDERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +144,8 @@ class CrawlJob:
     scheduled_for: float | None = None
     """The occurrence of the schedule that started it."""
     counts: RunCounts = field(default_factory=RunCounts)
+    pages_indexed: int = 0
+    """Pages of the crawl whose content is in the search index."""
 
     @property
     def media(self) -> MediaCounts:
@@ -236,6 +249,10 @@ class ChannelPage:
     screenshot: BlobKey | None = None
     noindex: bool = False
     is_indexed: bool = False
+    snapshot: BlobKey | None = None
+    """Its HTML as it was stored."""
+    content_type: str = ""
+    """Of that HTML, with its charset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +261,8 @@ class ChannelStatistics:
 
     pages: dict[PageStatus, int]
     pages_indexed: int
+    screenshots: int
+    """Pages with a screenshot."""
     crawls: int
     crawls_failed: int
     media: MediaCounts

@@ -6,10 +6,11 @@ import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sitelore.model.ids import NO_TEXT, CleanText, SiteId
+from sitelore.model.ids import NO_TEXT, CleanText, SiteId, TenantId
 from sitelore.model.settings import MediaType
 from sitelore.model.url import Url
 
+_SCREENSHOTS = "screenshots/"
 MAX_TEXT_CHARS = 10_000
 """Characters of a document's text that are stored with it for display. The search index has all of it."""
 
@@ -101,6 +102,26 @@ class StoredMedia:
     text: CleanText = NO_TEXT
     usage_count: int = 0
     """Pages that show it."""
+    poster_key: str = ""
+    """Where the poster of a local video is stored."""
+
+    @property
+    def picture_key(self) -> str:
+        """The stored file that thumbnails are made of: the image, or the poster of a video; empty when there is none."""
+        return self.key if self.type is MediaType.IMAGE else self.poster_key
+
+
+@dataclass(frozen=True, slots=True)
+class SiteMedia:
+    """The file behind a media URL of a site, for audits."""
+
+    url: str
+    mime_type: str
+    """By its first bytes."""
+    original_bytes: int
+    stored_bytes: int
+    width: int | None = None
+    height: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +181,31 @@ class MediaTotals:
 def video_hash(provider: str, video_id: str) -> str:
     """The content hash of a video that is not downloaded."""
     return hashlib.sha256(f"{provider}:{video_id}".encode()).hexdigest()
+
+
+def screenshot_key(folder: str, page: int) -> str:
+    """The key of the screenshot of a page, by the id of its URL. `folder`: the channel of its site, or the id of the site."""
+    return f"{_SCREENSHOTS}{folder}/{page}.jpg"
+
+
+def is_screenshot(key: str) -> bool:
+    """Whether this is the key of a screenshot that is a file, and not a blob of an older version."""
+    return key.startswith(_SCREENSHOTS)
+
+
+def place_of(tenant: TenantId, key: str) -> str:
+    """Where the file of a key is in a store: `webmedia/{tenant}/images/{hash}.jpg`, and for screenshots
+    `webpages/{tenant}/{channel}/screenshots/{page}.jpg`.
+    """
+    if is_screenshot(key):
+        folder, _, name = key.removeprefix(_SCREENSHOTS).partition("/")
+        return f"webpages/{tenant}/{folder}/{_SCREENSHOTS}{name}"
+    return f"webmedia/{tenant}/{key}"
+
+
+def content_hash_of(key: str) -> str:
+    """The content hash in the key of a media file."""
+    return key.rpartition("/")[2].partition(".")[0]
 
 
 def thumbnail_key(content_hash: str) -> str:

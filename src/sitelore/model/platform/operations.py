@@ -9,6 +9,16 @@ from sitelore.model.ids import RunId, TenantId
 
 
 @dataclass(frozen=True, slots=True)
+class PlatformStats:
+    """Numbers over all tenants, for metrics."""
+
+    schedules: int
+    schedules_overdue_s: float
+    """For how long the schedule that is due longest has waited."""
+    pages_to_index: int
+
+
+@dataclass(frozen=True, slots=True)
 class ActiveRun:
     """A run that is crawled, or waits for its turn."""
 

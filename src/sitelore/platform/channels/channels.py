@@ -24,12 +24,22 @@ from sitelore.model.platform.channels import (
     ChannelSettings,
     CrawlConfig,
     NewCrawl,
+    Screenshots,
     StartedCrawl,
     TenantCrawlSettings,
     Trigger,
 )
 from sitelore.model.platform.schedules import Planned, Schedule
-from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, MediaPolicy, Pipeline, Redaction, Rendering, Scope
+from sitelore.model.settings import (
+    BUILT_IN_ALONE,
+    CrawlSettings,
+    MediaPolicy,
+    Pipeline,
+    Redaction,
+    Rendering,
+    RenderMode,
+    Scope,
+)
 from sitelore.model.states import RunState
 from sitelore.platform.channels.cron import check_cron, check_time_zone, plan, rule_of
 from sitelore.platform.secret_box import SecretBox, SecretUnreadable
@@ -101,7 +111,10 @@ class ChannelService:
         """A crawl of the whole site by the settings of the channel and the tenant. Raises `UsageError` for a wrong setting."""
         own = channel.settings
         max_pages = min(tenant.effective_max_pages, own.max_pages or tenant.effective_max_pages)
-        config = CrawlConfig(channel.url, max_pages, own.max_depth, own.include_media, own.media_types, tenant.max_video_mb)
+        config = CrawlConfig(
+            channel.url, max_pages, own.max_depth, own.include_media, own.media_types, tenant.max_video_mb,
+            screenshots=own.screenshots,
+        )  # fmt: skip
         settings = self._settings(config, own)
         offers = tuple(first_offers(settings, self.redaction))
         key = key or IdempotencyKey(uuid.uuid4().hex, "")  # a commit whose answer was lost is repeated under the same key
@@ -191,7 +204,10 @@ class ChannelService:
             include=own.include,
             exclude=own.exclude,
             personal=own.personal,
-            rendering=Rendering(mode=own.render, screenshots=own.screenshots),
+            rendering=Rendering(
+                mode=RenderMode.ALWAYS if config.screenshots is Screenshots.ALL else own.render,
+                screenshots=config.screenshots is not Screenshots.NONE,
+            ),
             media=MediaPolicy(config.media_types if config.include_media else (), video_bytes=config.max_video_mb * 2**20),
             allow_private=self.allow_private,
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from sitelore import metrics
 from sitelore.background import repeat
 from sitelore.model.errors import CorruptData, StorageError, UsageError
 from sitelore.model.frontier import IdempotencyKey
@@ -95,6 +96,8 @@ class Scheduler:
         handled = await service.channels.handle_occurrence(schedule, occurrence, crawl, now)
         if handled is None:
             return False
+        metrics.SCHEDULED.labels((handled.last_outcome or Outcome.FAILED).value).inc()
+        metrics.MISSED.inc(occurrence.missed)
         facts = {"channel": channel.id, "outcome": handled.last_outcome, "missed": occurrence.missed}
         _LOG.info("scheduled crawl", extra=facts)
         if handled.last_outcome is not Outcome.STARTED or handled.last_run is None:

@@ -31,7 +31,7 @@ class NewToken(BaseModel):
     model_config = _BODY
 
     name: Name
-    kind: Annotated[TokenKind, Field(description="What it is for; `mcp` permits reading and searching alone.")] = TokenKind.API
+    kind: Annotated[TokenKind, Field(description="What it is for; `mcp` permits only reading and searching.")] = TokenKind.API
     scopes: Annotated[list[TokenScope], Field(max_length=20, description="What it permits; empty: everything that it may.")] = (
         Field(default_factory=list)
     )

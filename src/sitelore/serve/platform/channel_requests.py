@@ -16,6 +16,7 @@ from sitelore.model.platform.channels import (
     ChannelSettings,
     Frequency,
     Plan,
+    Screenshots,
     TenantCrawlSettings,
 )
 from sitelore.model.settings import MediaType, PersonalPolicy, RenderMode
@@ -50,6 +51,10 @@ Cron = Annotated[
     str | None,
     Field(max_length=100, description="Its own schedule, five fields; null: the tenant's frequency.", examples=["30 3 * * 1"]),
 ]
+ScreenshotMode = Annotated[
+    Literal["NONE", "RENDERED", "ALL"],
+    Field(description="Which pages get a screenshot: none, those that need a browser, or all, which are then rendered."),
+]
 TimeZone = Annotated[str, Field(max_length=100, description="An IANA time zone.", examples=["Europe/Prague"])]
 
 
@@ -65,12 +70,12 @@ class NewChannelRequest(BaseModel):
     max_pages: MaxPages = None
     include_media: Annotated[bool, Field(description="Whether images, videos and documents are downloaded.")] = True
     media_types: MediaTypes = ["IMAGE", "VIDEO", "DOCUMENT"]
+    screenshots: ScreenshotMode = "RENDERED"
     cron: Cron = None
     time_zone: TimeZone | None = None
     include: Patterns = []
     exclude: Patterns = []
     render: Render = "auto"
-    screenshots: Annotated[bool, Field(description="Whether rendered pages are kept as pictures.")] = True
     personal: Personal = "chunks"
 
 
@@ -85,12 +90,12 @@ class ChannelChanges(BaseModel):
     max_pages: MaxPages = None
     include_media: bool | None = None
     media_types: MediaTypes | None = None
+    screenshots: ScreenshotMode | None = None
     cron: Cron = None
     time_zone: TimeZone | None = None
     include: Patterns | None = None
     exclude: Patterns | None = None
     render: Render | None = None
-    screenshots: bool | None = None
     personal: Personal | None = None
 
 
@@ -137,7 +142,7 @@ class BrandChanges(BaseModel):
 
 
 _SETTINGS = frozenset(ChannelSettings.__dataclass_fields__)
-_ENUMS = {"render": RenderMode, "personal": PersonalPolicy}
+_ENUMS = {"render": RenderMode, "screenshots": Screenshots, "personal": PersonalPolicy}
 
 
 def new_settings(body: NewChannelRequest) -> ChannelSettings:

@@ -16,11 +16,12 @@ from sitelore.model.platform.channels import (
     PageFacets,
     PageStatus,
     Plan,
+    Screenshots,
     TenantCrawlSettings,
     TenantUsage,
     Trigger,
 )
-from sitelore.model.platform.media import MediaTotals
+from sitelore.model.platform.media import MediaTotals, place_of
 from sitelore.model.platform.schedules import Outcome, Schedule, ScheduleRule
 from sitelore.model.settings import MediaType, PersonalPolicy, RenderMode
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
@@ -32,6 +33,7 @@ from sitelore.serve.schemas import moment
 _UPCOMING = 5
 _PREVIEW_CHARS = 500
 _CONNECTED = "CONNECTED"
+_SCREENSHOT = "/tenant/v1/channels/{channel}/webcrawl/pages/{page}/screenshot"
 
 
 class ScheduleView(msgspec.Struct, frozen=True, rename="camel"):
@@ -61,6 +63,7 @@ class CrawlConfigView(msgspec.Struct, frozen=True, rename="camel"):
     include_media: bool
     media_types: tuple[MediaType, ...]
     website_max_video_size_mb: int
+    screenshots: Screenshots
 
 
 class CrawlStatisticsView(msgspec.Struct, frozen=True, rename="camel"):
@@ -80,7 +83,9 @@ class CrawlJobView(msgspec.Struct, frozen=True, rename="camel"):
     """One crawl of a channel. Its id is that of its run."""
 
     id: str
+    tenant_id: str
     channel_id: str
+    connected_channel_id: str
     status: RunState
     progress: str
     start_url: str
@@ -91,6 +96,7 @@ class CrawlJobView(msgspec.Struct, frozen=True, rename="camel"):
     media_types: tuple[MediaType, ...]
     pages_crawled: int
     media_downloaded: int
+    pages_indexed: int
     duplicates_skipped: int
     changed_pages: int
     robots_txt_skipped: int
@@ -101,6 +107,7 @@ class CrawlJobView(msgspec.Struct, frozen=True, rename="camel"):
     created_at: str
     started_at: str | None
     completed_at: str | None
+    updated_at: str
     crawl_config: CrawlConfigView
     statistics: CrawlStatisticsView
 
@@ -144,12 +151,12 @@ class ChannelView(msgspec.Struct, frozen=True, rename="camel"):
     max_pages: int | None
     include_media: bool
     media_types: tuple[MediaType, ...]
+    screenshots: Screenshots
     cron: str | None
     time_zone: str | None
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     render: RenderMode
-    screenshots: bool
     personal: PersonalPolicy
     crawl_status: RunState | None
     last_crawled_at: str | None
@@ -177,7 +184,9 @@ class WebPageView(msgspec.Struct, frozen=True, rename="camel"):
 
     id: str
     web_page_id: str
+    tenant_id: str
     channel_id: str
+    connected_channel_id: str
     url: str
     title: str
     description: str
@@ -188,14 +197,19 @@ class WebPageView(msgspec.Struct, frozen=True, rename="camel"):
     error_message: str | None
     word_count: int
     indexed: bool
+    screenshot: str | None
+    screenshot_url: str | None
     crawl_job_id: str | None
     last_crawled_at: str | None
     last_changed_at: str | None
     created_at: str | None
+    updated_at: str | None
 
 
 class WebPageDetail(WebPageView, frozen=True, rename="camel"):
-    """A page of a channel with its content. `textPreview` is the start of `extractedText`."""
+    """A page of a channel with its content. `textPreview` is the start of `extractedText`; `htmlContent` is null unless
+    it was requested.
+    """
 
     canonical_url: str | None
     lang: str
@@ -203,7 +217,7 @@ class WebPageDetail(WebPageView, frozen=True, rename="camel"):
     text_preview: str
     extracted_text: str
     markdown: str
-    screenshot_url: str | None
+    html_content: str | None
     media: list[MediaOnPage]
 
 
@@ -230,6 +244,7 @@ class PageFigures(msgspec.Struct, frozen=True, rename="camel"):
     failed: int
     deleted: int
     indexed: int
+    screenshots: int
 
 
 class MediaFigures(msgspec.Struct, frozen=True, rename="camel"):
@@ -384,12 +399,12 @@ def channel_view(
         max_pages=own.max_pages,
         include_media=own.include_media,
         media_types=own.media_types,
+        screenshots=own.screenshots,
         cron=own.cron,
         time_zone=own.time_zone,
         include=own.include,
         exclude=own.exclude,
         render=own.render,
-        screenshots=own.screenshots,
         personal=own.personal,
         crawl_status=None if last is None else last.run.state,
         last_crawled_at=None if last is None else moment(last.run.finished_at or last.run.started_at),
@@ -413,11 +428,13 @@ def job_view(job: CrawlJob) -> CrawlJobView:
     run, config, counts = job.run, job.config, job.counts
     shown = CrawlConfigView(
         config.start_url, config.max_pages, config.max_depth, config.same_origin_only, config.include_media,
-        config.media_types, config.max_video_mb,
+        config.media_types, config.max_video_mb, config.screenshots,
     )  # fmt: skip
     return CrawlJobView(
         id=run.id,
+        tenant_id=str(run.tenant),
         channel_id=job.channel,
+        connected_channel_id=job.channel,
         status=run.state,
         progress=progress_of(job),
         start_url=config.start_url,
@@ -428,6 +445,7 @@ def job_view(job: CrawlJob) -> CrawlJobView:
         media_types=config.media_types,
         pages_crawled=counts.pages,
         media_downloaded=job.media.total,
+        pages_indexed=job.pages_indexed,
         duplicates_skipped=job.media.duplicates_skipped,
         changed_pages=counts.changed,
         robots_txt_skipped=counts.skipped.get(SkipReason.ROBOTS, 0) + counts.skipped.get(SkipReason.ROBOTS_UNREACHABLE, 0),
@@ -438,6 +456,7 @@ def job_view(job: CrawlJob) -> CrawlJobView:
         created_at=moment(run.created_at) or "",
         started_at=moment(run.started_at),
         completed_at=moment(run.finished_at),
+        updated_at=moment(run.finished_at or run.started_at or run.created_at) or "",
         crawl_config=shown,
         statistics=_crawl_statistics(job),
     )
@@ -488,7 +507,9 @@ def _page_values(channel: Channel, page: ChannelPage, document: dict[str, Any]) 
     return {
         "id": str(page.id),
         "web_page_id": str(page.id),
+        "tenant_id": str(channel.tenant),
         "channel_id": channel.id,
+        "connected_channel_id": channel.id,
         "url": page.url,
         "title": page.title,
         "description": document.get("description", ""),
@@ -499,10 +520,13 @@ def _page_values(channel: Channel, page: ChannelPage, document: dict[str, Any]) 
         "error_message": page.error or None,
         "word_count": page.word_count,
         "indexed": page.is_indexed,
+        "screenshot": None if page.screenshot is None else place_of(channel.tenant, page.screenshot),
+        "screenshot_url": None if page.screenshot is None else _SCREENSHOT.format(channel=channel.id, page=page.id),
         "crawl_job_id": page.run,
         "last_crawled_at": moment(page.last_crawled_at),
         "last_changed_at": moment(page.last_changed_at),
         "created_at": moment(page.first_seen_at),
+        "updated_at": moment(page.last_crawled_at or page.first_seen_at),
     }
 
 
@@ -525,7 +549,7 @@ def page_detail(
     channel: Channel,
     page: ChannelPage,
     document: dict[str, Any],
-    screenshot_url: str | None,
+    html: str | None,
     media: list[MediaOnPage],
 ) -> WebPageDetail:
     """A page with its content."""
@@ -538,7 +562,7 @@ def page_detail(
         text_preview=text[:_PREVIEW_CHARS],
         extracted_text=text,
         markdown=document.get("markdown", ""),
-        screenshot_url=screenshot_url,
+        html_content=html,
         media=media,
     )
 
@@ -553,6 +577,7 @@ def statistics_view(channel: Channel, figures: ChannelStatistics, schedule: Sche
         by_status[PageStatus.FAILED],
         by_status[PageStatus.DELETED],
         figures.pages_indexed,
+        figures.screenshots,
     )
     return ChannelStatisticsView(
         channel_id=channel.id,

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path
 from starlette.requests import Request
 
 from sitelore.model.ids import TenantId, is_id
 from sitelore.model.platform.accounts import Caller, TokenScope
+from sitelore.model.platform.audit_log import EntryFor
 from sitelore.model.platform.channels import Channel
 from sitelore.platform.channels.channels import ChannelService
 from sitelore.platform.media import MediaService
@@ -38,9 +39,13 @@ class ChannelRequest:
     media: MediaService
     runs: RunService
 
-    async def record(self, action: str, changed: str = "") -> None:
-        """Write to the audit log what the caller changed: this object, or the channel."""
-        await self.runs.record(self.caller, action, changed or f"channel:{self.channel.id}")
+    def entry_for(self, action: str, changed: str | Callable[[Any], str] = "", when: Callable[[Any], bool] = bool) -> EntryFor:
+        """The entry about a change by the caller: of this object, or of the channel. See `RunService.entry_for`."""
+        return self.runs.entry_for(self.caller, action, changed or f"channel:{self.channel.id}", when)
+
+    def recording(self, entry_for: EntryFor) -> ChannelService:
+        """The service, with its next change in the audit log."""
+        return replace(self.service, channels=self.service.channels.recording(entry_for))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class NewRepository(BaseModel):
         Field(
             min_length=1,
             max_length=1000,
-            description="A token that may write contents and pull requests of this repository alone. It is never shown.",
+            description="A token that may write contents and pull requests of this repository only. It is never shown.",
         ),
     ]
     host: Annotated[str | None, Field(pattern="^(github|gitlab)$", description="Needed where the URL does not say it.")] = None

@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 
-from sitelore.model.platform.media import MediaUse, StoredMedia
+from sitelore.model.platform.channels import Channel
+from sitelore.model.platform.media import MediaUse, StoredMedia, place_of
 from sitelore.model.settings import MediaType
+from sitelore.platform.video_thumbnails import THUMBNAIL_PROVIDERS
 from sitelore.serve.responses import ListPosition, position
 from sitelore.serve.schemas import moment
 
 _LOCAL = "LOCAL"
 _ACTIVE, _NOT_STORED = "ACTIVE", "FAILED"
-_THUMBNAILS = {"youtube": "https://i.ytimg.com/vi/{id}/hqdefault.jpg"}
 _PLAYERS = {"youtube": "https://www.youtube-nocookie.com/embed/{id}", "vimeo": "https://player.vimeo.com/video/{id}"}
 _EMBED = '<iframe src="{src}" width="560" height="315" loading="lazy" allowfullscreen referrerpolicy="strict-origin"></iframe>'
 
@@ -23,6 +24,7 @@ class MediaOnPage(msgspec.Struct, frozen=True, rename="camel"):
 
     id: str
     web_media_id: str
+    tenant_id: str
     channel_id: str
     media_type: MediaType
     source_url: str
@@ -47,6 +49,7 @@ class MediaOnPage(msgspec.Struct, frozen=True, rename="camel"):
     usage_count: int
     last_crawled_at: str
     created_at: str
+    updated_at: str
 
 
 class MediaList(msgspec.Struct, frozen=True, rename="camel"):
@@ -76,15 +79,15 @@ class MediaDetail(MediaOnPage, frozen=True, rename="camel"):
 ANSWERS: tuple[type[msgspec.Struct], ...] = (MediaList, MediaDetail)
 
 
-def media_on_page(channel: str, media: StoredMedia, prefix: str) -> MediaOnPage:
-    """A file as lists show it. `prefix`: see `MediaFiles`."""
-    return MediaOnPage(**_values(channel, media, prefix))
+def media_on_page(channel: Channel, media: StoredMedia) -> MediaOnPage:
+    """A file as lists show it."""
+    return MediaOnPage(**_values(channel, media))
 
 
-def media_detail(channel: str, media: StoredMedia, uses: list[MediaUse], prefix: str) -> MediaDetail:
+def media_detail(channel: Channel, media: StoredMedia, uses: list[MediaUse]) -> MediaDetail:
     """A file with the pages that show it."""
     pages = [MediaUseView(str(use.page), str(use.url), use.title, use.position, use.alt) for use in uses]
-    return MediaDetail(**_values(channel, media, prefix), extracted_text=media.text, pages=pages)
+    return MediaDetail(**_values(channel, media), extracted_text=media.text, pages=pages)
 
 
 def media_list(media: list[MediaOnPage], total: int, limit: int, offset: int) -> MediaList:
@@ -92,13 +95,14 @@ def media_list(media: list[MediaOnPage], total: int, limit: int, offset: int) ->
     return MediaList(media, position(total, limit, offset, len(media)))
 
 
-def _values(channel: str, media: StoredMedia, prefix: str) -> dict[str, Any]:
-    path = f"/tenant/v1/channels/{channel}/webcrawl/media/{media.id}"
+def _values(channel: Channel, media: StoredMedia) -> dict[str, Any]:
+    path = f"/tenant/v1/channels/{channel.id}/webcrawl/media/{media.id}"
     is_stored = bool(media.key or media.provider)
     return {
         "id": str(media.id),
         "web_media_id": str(media.id),
-        "channel_id": channel,
+        "tenant_id": str(channel.tenant),
+        "channel_id": channel.id,
         "media_type": media.type,
         "source_url": media.source_url,
         "file_name": media.file_name,
@@ -106,7 +110,7 @@ def _values(channel: str, media: StoredMedia, prefix: str) -> dict[str, Any]:
         "status": _ACTIVE if is_stored else _NOT_STORED,
         "error_message": None if is_stored else "the file contains a secret, so it was not stored",
         "content_hash": media.content_hash,
-        "storage_key": prefix + media.key if media.key else None,
+        "storage_key": place_of(channel.tenant, media.key) if media.key else None,
         "storage_url": f"{path}/file" if media.key else None,
         "thumbnail_url": _thumbnail_url(path, media),
         "file_size_bytes": media.stored_bytes,
@@ -122,6 +126,7 @@ def _values(channel: str, media: StoredMedia, prefix: str) -> dict[str, Any]:
         "usage_count": media.usage_count,
         "last_crawled_at": moment(media.last_crawled_at) or "",
         "created_at": moment(media.created_at) or "",
+        "updated_at": moment(media.last_crawled_at) or "",
     }
 
 
@@ -133,13 +138,15 @@ def _ratio(media: StoredMedia) -> float:
 
 
 def _thumbnail_url(path: str, media: StoredMedia) -> str | None:
-    if media.type is MediaType.IMAGE and media.key and not media.key.endswith(".svg"):
-        return f"{path}/thumbnail"
-    template = _THUMBNAILS.get(media.provider)
-    return None if template is None else template.format(id=media.video_id)
+    has_picture = media.picture_key and not media.picture_key.endswith(".svg")
+    return f"{path}/thumbnail" if has_picture or media.provider in THUMBNAIL_PROVIDERS else None
 
 
 def _embed_code(media: StoredMedia) -> str | None:
     """The player of a video, made from its id: markup of the site is never repeated."""
     template = _PLAYERS.get(media.provider)
-    return None if template is None else _EMBED.format(src=template.format(id=media.video_id))
+    if template is None:
+        return None
+    video, _, unlisted = media.video_id.partition("/")
+    source = template.format(id=video) + (f"?h={unlisted}" if unlisted else "")
+    return _EMBED.format(src=source)

@@ -115,6 +115,7 @@ class Options(BaseModel):
         list[Annotated[str, Field(max_length=200)]],
         Field(max_length=_MAX_OPTIONS, description="Paths such as `/archive/*`."),
     ] = Field(default_factory=list)
+    check_links: Annotated[bool, Field(description="Whether audits request links to other sites and llms.txt.")] = False
 
 
 @router.get(
@@ -238,8 +239,8 @@ async def ignore_finding(
 ) -> Response:
     """Ignore a finding, or all findings of its rule on its page or site, until a day or for ever."""
     decision = _decision(await _known(site_id, finding_id, service), body, caller, service.context.clock())
-    await service.context.audits.ignore(site_id, decision)
-    await service.record(caller, "finding.ignored", f"finding:{finding_id}")
+    entry = service.entry_for(caller, "finding.ignored", f"finding:{finding_id}", lambda _: True)
+    await service.context.audits.recording(entry).ignore(site_id, decision)
     return json_response(_finding(await _known(site_id, finding_id, service)))
 
 
@@ -252,8 +253,8 @@ async def stop_ignoring(caller: Manager, site_id: KnownSite, finding_id: Finding
     """Delete the decision that covers a finding. All findings that it covered are open again."""
     record = await _known(site_id, finding_id, service)
     if record.ignored is not None:
-        await service.context.audits.stop_ignoring(site_id, record.ignored)
-        await service.record(caller, "finding.reopened", f"finding:{finding_id}")
+        entry = service.entry_for(caller, "finding.reopened", f"finding:{finding_id}", lambda _: True)
+        await service.context.audits.recording(entry).stop_ignoring(site_id, record.ignored)
     return json_response(_finding(await _known(site_id, finding_id, service)))
 
 
@@ -295,10 +296,10 @@ async def list_audits(
 )
 async def start_audit(caller: Crawler, site_id: KnownSite, service: Service) -> Response:
     """Queue an audit of the latest completed run, also again. A server does it in the background; `audits` has its state."""
-    record = await service.context.audits.request(site_id)
+    entry = service.entry_for(caller, "audit.requested", lambda record: f"run:{record.run}")
+    record = await service.context.audits.recording(entry).request(site_id)
     if record is None:
         raise ApiProblem(problems.CONFLICT, "no run of the site has completed, or a later one was audited; crawl it first")
-    await service.record(caller, "audit.requested", f"run:{record.run}")
     return json_response(_audit(record), 202)
 
 
@@ -344,8 +345,8 @@ async def change_settings(caller: Manager, site: SiteName, site_id: KnownSite, b
         audit_config(options)
     except BadConfig as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.rules", str(problem)),)) from None
-    await service.context.audits.save_settings(site_id, options)
-    await service.record(caller, "audit-settings.changed", f"site:{site}")
+    entry = service.entry_for(caller, "audit-settings.changed", f"site:{site}", lambda _: True)
+    await service.context.audits.recording(entry).save_settings(site_id, options)
     return json_response(_options(options))
 
 
@@ -427,7 +428,7 @@ def _rule(rule_id: str, config: AuditConfig, count: int) -> RuleView:
         explanation=rule.explanation,
         fix=rule.fix,
         is_on=config.is_on(rule),
-        has_records=rule.has_records,
+        has_records=config.check_links or not rule.needs_requests,
         thresholds=dict(config.limits(rule)),
         open=count,
     )
@@ -452,7 +453,8 @@ def _audit(record: AuditRecord) -> AuditView:
 
 
 def _options(options: dict[str, Any]) -> AuditOptions:
-    return AuditOptions(dict(options.get("rules") or {}), list(options.get("exclude") or ()))
+    rules, excluded = dict(options.get("rules") or {}), list(options.get("exclude") or ())
+    return AuditOptions(rules, excluded, bool(options.get("check_links")))
 
 
 def _plain(text: str) -> str:

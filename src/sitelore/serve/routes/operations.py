@@ -43,6 +43,9 @@ _FOLLOWERS = Gauge("sitelore_event_followers", "Clients that follow a run.", reg
 _ENDPOINTS = Gauge("sitelore_webhook_endpoints", "Webhook endpoints that are enabled.", registry=REGISTRY)
 _QUEUES = Gauge("sitelore_webhook_queues", "Runs with events that wait for a webhook endpoint.", registry=REGISTRY)
 _OVERDUE = Gauge("sitelore_webhooks_overdue_seconds", "For how long the oldest webhook has been due.", registry=REGISTRY)
+_SCHEDULES = Gauge("sitelore_schedules", "Schedules of channels.", registry=REGISTRY)
+_LATE = Gauge("sitelore_schedules_overdue_seconds", "For how long the oldest schedule has been due.", registry=REGISTRY)
+_TO_INDEX = Gauge("sitelore_index_waiting_pages", "Pages that wait to be indexed.", registry=REGISTRY)
 _METRICS: Responses = {
     200: {"description": "Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
 }
@@ -50,7 +53,7 @@ _METRICS: Responses = {
 
 @router.get("/metrics", dependencies=[ADMINISTERS], summary="Metrics", responses=_METRICS)
 async def metrics(service: Service) -> Response:
-    """Counters and histograms of this process, and the queues of runs and webhooks."""
+    """Counters and histograms of this process, and the queues of runs, webhooks, schedules and the index."""
     states = await service.context.queue.runs_by_state()
     _QUEUED.set(states.get(RunState.QUEUED, 0))
     _RUNNING.set(states.get(RunState.RUNNING, 0))
@@ -59,4 +62,8 @@ async def metrics(service: Service) -> Response:
     _ENDPOINTS.set(webhooks.endpoints)
     _QUEUES.set(webhooks.queues)
     _OVERDUE.set(webhooks.overdue_s)
+    platform = await service.context.operations.stats(service.context.clock())
+    _SCHEDULES.set(platform.schedules)
+    _LATE.set(platform.schedules_overdue_s)
+    _TO_INDEX.set(platform.pages_to_index)
     return Response(exposition(), media_type=CONTENT_TYPE)

@@ -18,7 +18,7 @@ from sitelore.model.platform.accounts import Caller
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.responses import json_response
+from sitelore.serve.responses import charset_of, json_response
 from sitelore.serve.routes.dependencies import PageUrl, Service, parsed_url
 from sitelore.serve.routes.page_schemas import (
     AliasList,
@@ -104,8 +104,7 @@ async def show_source(run_id: str, url: PageUrl, service: Service) -> Response:
     body = None if row.snapshot is None else await _blob(service, row.snapshot)
     if body is None:
         raise ApiProblem(problems.PAGE_NOT_FOUND, "the source of this page is not stored")
-    charset = "utf-8" if "charset=" not in row.content_type else row.content_type.partition("charset=")[2].strip(' "')
-    return Response(body, headers={**_SANDBOX, "Content-Type": f"text/plain; charset={_charset(charset)}"})
+    return Response(body, headers={**_SANDBOX, "Content-Type": f"text/plain; charset={charset_of(row.content_type)}"})
 
 
 _SCREENSHOT: Responses = {
@@ -245,7 +244,3 @@ async def _blob(service: RunService, key: BlobKey) -> bytes | None:
         return await service.context.blobs.get(key)
     except KeyError:
         return None
-
-
-def _charset(name: str) -> str:
-    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else "utf-8"

@@ -137,8 +137,8 @@ async def count_facets(
 
 def _export_answers() -> Responses:
     content: dict[str, Any] = {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA_TYPES.values()}
-    content[JSON] = {"schema": {"type": "array", "items": {"type": "object"}}}
-    good = {"description": "The rows (json, csv, ndjson) or the pages (jsonl) of the run, sorted by key.", "content": content}
+    content[JSON] = {"schema": {"anyOf": [{"type": "array", "items": {"type": "object"}}, {"type": "object"}]}}
+    good = {"description": "The run as `sitelore export` writes it in this format.", "content": content}
     return {200: good, **problem_answers(problems.RUN_NOT_FOUND)}
 
 

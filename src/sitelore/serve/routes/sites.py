@@ -21,7 +21,7 @@ from sitelore.serve.openapi import answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.responses import json_response
 from sitelore.serve.routes.dependencies import Limit, Offset, Service, SiteName, time_of, unknown_site
-from sitelore.serve.run_service import RunService
+from sitelore.serve.run_service import RUN_CREATED, RunService
 from sitelore.serve.schemas import HeldPages, RunView, SearchResults, SiteChanges, SiteList, SiteView, run_view
 from sitelore.serve.security.auth import CRAWLS, MANAGES_CHANNELS, READS, SEARCHES
 
@@ -153,8 +153,10 @@ async def decide_deletions(
     """Delete the held pages from the index, or keep their last content. Returns how many they were."""
     stats = await _site_stats(site, service)
     context = service.context
-    held = await context.search_service.search_index.release_held(stats.site, context.clock(), agreed=body.agree)
-    await service.record(caller, "deletions.agreed" if body.agree else "deletions.refused", f"site:{stats.name}")
+    action = "deletions.agreed" if body.agree else "deletions.refused"
+    entry = service.entry_for(caller, action, f"site:{stats.name}", lambda _: True)
+    index = context.search_service.search_index.recording(entry)
+    held = await index.release_held(stats.site, context.clock(), agreed=body.agree)
     return json_response(HeldPages(stats.name, held))
 
 
@@ -185,13 +187,13 @@ async def hook(site: SiteName, body: ChangedUrls, caller: Annotated[Caller, CRAW
 async def _start(site: str, pipeline: Pipeline, changed: list[str], service: RunService, caller: Caller) -> Run:
     context = service.context
     try:
-        run = await start_pipeline(context.ledger, site, pipeline, changed, context.clock(), context.redaction)
+        ledger = context.ledger.recording(service.entry_for(caller, RUN_CREATED, lambda run: f"run:{run.id}"))
+        run = await start_pipeline(ledger, site, pipeline, changed, context.clock(), context.redaction)
     except NoSuchRun:
         raise unknown_site(site) from None
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None
     await context.announce(run.id)
-    await service.record(caller, "run.created", f"run:{run.id}")
     return run
 
 

@@ -132,7 +132,7 @@ class SecurityMiddleware:
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if _name(host) not in self._settings.own_hosts:
             names = ", ".join(sorted(self._settings.own_hosts))
-            raise ApiProblem(problems.MISDIRECTED, f"without tokens this server answers under {names} alone")
+            raise ApiProblem(problems.MISDIRECTED, f"without tokens this server answers only under {names}")
         origin = headers.get(b"origin")
         if origin is not None and origin.decode("latin-1").lower() != f"{scope['scheme']}://{host}":
             raise ApiProblem(problems.CROSS_ORIGIN, "the Origin header names another site")

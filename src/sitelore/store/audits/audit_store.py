@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sitelore.store.audits import audit_runs, findings
+from sitelore.store.audits import url_checks as checks
 from sitelore.store.engine import Repository, read, read_long, write
 
 
@@ -31,3 +32,8 @@ class SqlAuditStore(Repository):
     ignore = write(findings.ignore)
     stop_ignoring = write(findings.stop_ignoring)
     open_expired = write(findings.open_expired)
+
+    url_checks = read_long(checks.url_checks_of)
+    save_url_checks = write(checks.save_url_checks)
+    llms_txt = read(checks.find_llms_txt)
+    save_llms_txt = write(checks.save_llms_txt)

@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
-import re
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sitelore.store.blobs.media_keys import is_media_key
+from sitelore.store.blobs.media_keys import ROOTS, is_replaceable, key_at
 
 if TYPE_CHECKING:
     from sitelore.store.blobs.object_store import Bucket
 
-ROOT = "webmedia"
-"""The directory of all media files, in a data directory, in an object store and in a backup."""
-_PATH = re.compile(rf"{ROOT}/\d+/(.+)")
 _FAR_FUTURE = 1e12
 
 
 def is_media_path(path: str) -> bool:
     """Whether a relative path is that of a media file, and not a path to anything else."""
-    match = _PATH.fullmatch(path)
-    return match is not None and is_media_key(match[1])
+    return key_at(path) is not None
 
 
 def media_paths(folder: Path) -> Iterator[str]:
     """The relative paths of all media files below a directory."""
-    for path in sorted((folder / ROOT).rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if is_media_path(name) and path.is_file():
-            yield name
+    for root in ROOTS:
+        for path in sorted((folder / root).rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            if is_media_path(name) and path.is_file():
+                yield name
 
 
 def copy_media(source: Path, target: Path) -> int:
     """Copy the files that the target does not have. Returns their number."""
     copied = 0
     for name in media_paths(source):
-        if not _is_equal(source / name, target / name):
+        if not _is_copied(source / name, target / name, may_differ=is_replaceable(name)):
             write_media(target / name, source / name)
             copied += 1
     return copied
@@ -71,8 +69,8 @@ async def copy_media_objects(bucket: Bucket, target: Path) -> tuple[set[str], in
     """
     current: set[str] = set()
     copied = 0
-    for deleted in (False, True):
-        paths: AsyncIterator[str] = bucket.paths(f"{ROOT}/", _FAR_FUTURE, deleted=deleted)
+    for root, deleted in product(ROOTS, (False, True)):
+        paths: AsyncIterator[str] = bucket.paths(f"{root}/", _FAR_FUTURE, deleted=deleted)
         async for path in paths:
             if is_media_path(path) and path not in current:
                 current.add(path)
@@ -81,7 +79,7 @@ async def copy_media_objects(bucket: Bucket, target: Path) -> tuple[set[str], in
 
 
 async def _copy_object(bucket: Bucket, path: str, target: Path) -> int:
-    if (target / path).exists():
+    if (target / path).exists() and not is_replaceable(path):
         return 0
     data = await bucket.get(path)
     if data is None:  # purged meanwhile
@@ -90,5 +88,8 @@ async def _copy_object(bucket: Bucket, path: str, target: Path) -> int:
     return 1
 
 
-def _is_equal(source: Path, target: Path) -> bool:
-    return target.exists() and source.stat().st_size == target.stat().st_size
+def _is_copied(source: Path, target: Path, *, may_differ: bool) -> bool:
+    """Whether the target has the file; `may_differ`: even one of equal size may have other content."""
+    if not target.exists() or source.stat().st_size != target.stat().st_size:
+        return False
+    return not may_differ or filecmp.cmp(source, target, shallow=False)

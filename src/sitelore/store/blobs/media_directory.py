@@ -17,7 +17,8 @@ from typing import TypeVar
 
 from sitelore.model.errors import DiskFull, StorageError
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
-from sitelore.store.blobs.media_keys import is_media_key, tenant_prefix
+from sitelore.model.platform.media import place_of
+from sitelore.store.blobs.media_keys import directories_of, is_media_key, key_at
 
 T = TypeVar("T")
 
@@ -26,14 +27,17 @@ class DirectoryMediaFiles:
     """Media files of one tenant below a directory, which is created with the first file."""
 
     def __init__(self, root: Path, tenant: TenantId = DEFAULT_TENANT, thread: ThreadPoolExecutor | None = None) -> None:
-        self.prefix = tenant_prefix(tenant)
         self._root = root
-        self._folder = root / self.prefix
+        self._tenant = tenant
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="sitelore-media")
 
     def for_tenant(self, tenant: TenantId) -> DirectoryMediaFiles:
         """The files of another tenant in the same directory."""
         return DirectoryMediaFiles(self._root, tenant, self._thread)
+
+    def place(self, key: str) -> str:
+        """The path of a file below the directory."""
+        return place_of(self._tenant, key)
 
     async def put(self, key: str, data: bytes) -> None:
         """Store a file. One that exists gets a new time, so that it is not deleted as unused."""
@@ -41,10 +45,17 @@ class DirectoryMediaFiles:
 
     async def get(self, key: str) -> bytes:
         """The bytes of a file; KeyError when there is none."""
+        return await self._read(key, 0, -1)
+
+    async def get_part(self, key: str, start: int, end: int) -> bytes:
+        """The bytes of a file from `start` until before `end`; KeyError when there is none."""
+        return await self._read(key, start, end - start)
+
+    async def _read(self, key: str, start: int, size: int) -> bytes:
         if not is_media_key(key):  # a path outside of the directory must not be tried
             raise KeyError(key)
         try:
-            return await asyncio.to_thread(self._path(key).read_bytes)
+            return await asyncio.to_thread(_read, self._path(key), start, size)
         except FileNotFoundError:
             raise KeyError(key) from None
         except OSError as error:
@@ -52,7 +63,7 @@ class DirectoryMediaFiles:
 
     async def keys(self, stored_before: float) -> AsyncIterator[str]:
         """The keys of all files that were last put before this time."""
-        for key in await self._call(partial(_keys, self._folder, stored_before)):
+        for key in await self._call(partial(_keys, self._root, self._tenant, stored_before)):
             yield key
 
     async def deleted_keys(self, deleted_before: float) -> AsyncIterator[str]:  # noqa: ARG002
@@ -62,7 +73,7 @@ class DirectoryMediaFiles:
 
     async def delete(self, keys: Sequence[str], stored_before: float) -> int:
         """Delete files, except those that were put again since this time."""
-        return await self._call(partial(_delete, [self._path(key) for key in keys], stored_before))
+        return await self._call(partial(_delete, self._root, [self._path(key) for key in keys], stored_before))
 
     async def purge(self, keys: Sequence[str], deleted_before: float) -> int:  # noqa: ARG002
         """Do nothing: deleted files are gone."""
@@ -76,7 +87,7 @@ class DirectoryMediaFiles:
         self._thread.shutdown(cancel_futures=True)
 
     def _path(self, key: str) -> Path:
-        return self._folder / key
+        return self._root / self.place(key)
 
     async def _call(self, work: Callable[[], T]) -> T:
         try:
@@ -85,9 +96,15 @@ class DirectoryMediaFiles:
             raise DiskFull(f"Media files cannot be written to {self._root}: {error.strerror}.") from error
 
 
+def _read(path: Path, start: int, size: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(size)
+
+
 def _put(path: Path, data: bytes) -> None:
     with contextlib.suppress(FileNotFoundError):
-        if path.stat().st_size == len(data):
+        if path.stat().st_size == len(data) and path.read_bytes() == data:
             os.utime(path)
             return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,19 +113,31 @@ def _put(path: Path, data: bytes) -> None:
     temporary.replace(path)
 
 
-def _keys(folder: Path, stored_before: float) -> list[str]:
+def _keys(root: Path, tenant: TenantId, stored_before: float) -> list[str]:
     keys: list[str] = []
-    for area in folder.iterdir() if folder.is_dir() else ():
-        with os.scandir(area) as entries:
-            keys += [f"{area.name}/{entry.name}" for entry in entries if entry.stat().st_mtime < stored_before]
+    for directory in directories_of(tenant):
+        for folder, _, names in os.walk(root / directory):
+            paths = (Path(folder, name) for name in names)
+            keyed = ((path, key_at(path.relative_to(root).as_posix())) for path in paths)
+            keys += [key for path, key in keyed if key is not None and path.stat().st_mtime < stored_before]
     return keys
 
 
-def _delete(paths: Sequence[Path], stored_before: float) -> int:
+def _delete(root: Path, paths: Sequence[Path], stored_before: float) -> int:
+    """Delete files, and the directories that become empty: their names hold ids of tenants and channels."""
     deleted = 0
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime < stored_before:
                 path.unlink()
                 deleted += 1
+    for folder in sorted({path.parent for path in paths}):
+        _remove_empty(root, folder)
     return deleted
+
+
+def _remove_empty(root: Path, folder: Path) -> None:
+    with contextlib.suppress(OSError):  # not empty, or gone
+        while folder != root:
+            folder.rmdir()
+            folder = folder.parent

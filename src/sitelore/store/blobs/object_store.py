@@ -71,6 +71,10 @@ class Bucket:
         """The bytes of an object, even if it was deleted and not purged; None when there is none."""
         return await self._with_retries(partial(self._read, path))
 
+    async def get_part(self, path: str, start: int, end: int) -> bytes | None:
+        """The bytes of an object from `start` until before `end`; None when there is none."""
+        return await self._with_retries(partial(self._read, path, (start, end)))
+
     async def paths(self, directory: str | None, stored_before: float, *, deleted: bool = False) -> AsyncIterator[str]:
         """Paths below a directory of objects that were last put before this time; `deleted`: of deleted ones."""
         area = _DELETED if deleted else ""
@@ -103,9 +107,11 @@ class Bucket:
         """End the threads."""
         self._threads.shutdown(cancel_futures=True)
 
-    def _read(self, path: str) -> bytes | None:
+    def _read(self, path: str, part: tuple[int, int] | None = None) -> bytes | None:
         for place in (path, _DELETED + path):
             try:
+                if part is not None:
+                    return bytes(self._store.get_range(place, start=part[0], end=part[1]))
                 return bytes(self._store.get(place).bytes())
             except _NOT_FOUND_ERRORS:
                 continue
@@ -132,12 +138,23 @@ class Bucket:
 
     def _restore(self, path: str) -> None:
         with contextlib.suppress(*_NOT_FOUND_ERRORS):
-            self._move(_DELETED + path, path)
+            # One that was put again meanwhile is newer.
+            if self._exists(path):
+                self._store.delete(_DELETED + path)
+            else:
+                self._move(_DELETED + path, path)
 
     def _move(self, path: str, to: str) -> None:
         # Not a copy within the store: on a file system that is a hard link, which keeps the time of the original.
         self._store.put(to, bytes(self._store.get(path).bytes()), use_multipart=False)
         self._store.delete(path)
+
+    def _exists(self, path: str) -> bool:
+        try:
+            self._store.head(path)
+        except _NOT_FOUND_ERRORS:
+            return False
+        return True
 
     def _is_newer(self, path: str, stored_before: float) -> bool:
         return self._store.head(path)["last_modified"].timestamp() >= stored_before

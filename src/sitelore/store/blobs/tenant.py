@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 
 from sitelore.model.document import Blob
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, TenantId
+from sitelore.platform_ports import MediaFiles
+from sitelore.store.blobs.media_keys import is_media_key
 
 
 class BlobStore(Protocol):
@@ -46,15 +48,20 @@ class BlobStore(Protocol):
 
 
 class TenantBlobs:
-    """`ports.Blobs` of one tenant. The default tenant has no prefix: its blobs may be older than tenants."""
+    """`ports.Blobs` of one tenant. The default tenant has no prefix: its blobs may be older than tenants.
 
-    def __init__(self, store: BlobStore, tenant: TenantId) -> None:
+    Screenshots are read like blobs, but are files of the media store.
+    """
+
+    def __init__(self, store: BlobStore, tenant: TenantId, files_of: Callable[[TenantId], MediaFiles] | None = None) -> None:
         self._store = store
+        self._tenant = tenant
+        self._files_of = files_of
         self._prefix = "" if tenant == DEFAULT_TENANT else f"{tenant}/"
 
     def for_tenant(self, tenant: TenantId) -> TenantBlobs:
         """The blobs of another tenant in the same store."""
-        return TenantBlobs(self._store, tenant)
+        return TenantBlobs(self._store, tenant, self._files_of)
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         """Store compressed blobs; on return they survive a crash of the process."""
@@ -63,7 +70,9 @@ class TenantBlobs:
     async def get(self, key: BlobKey) -> bytes:
         """The uncompressed bytes; KeyError when there are none."""
         if "/" in key:
-            raise KeyError(key)
+            if self._files_of is None or not is_media_key(key):
+                raise KeyError(key)
+            return await self._files_of(self._tenant).get(key)
         return await self._store.get(self._key(key))
 
     async def keys(self, stored_before: float) -> AsyncIterator[BlobKey]:

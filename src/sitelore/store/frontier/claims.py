@@ -149,6 +149,8 @@ _known_pages = (
     .where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE_OF_RUN, pages.c.url_id.in_(BATCH))
 )
 
+_locked_known_pages = _known_pages.order_by(pages.c.url_id).with_for_update(of=pages)
+
 
 def claim(
     conn: sa.Connection,
@@ -172,7 +174,7 @@ def claim(
     # which is when a run is young and grows fastest.
     execute_many(conn, lease_statement, [(worker, now + lease_s, tenant, *row[:2]) for row in rows])
     known = known_pages(conn, tenant, run, [row.url_id for row in rows])
-    leases = [lease_of(run, row[2:], known.get(row.url_id)) for row in rows]
+    leases = [lease_of(run, row[1:], known.get(row.url_id)) for row in rows]
     return _with_known_media(conn, tenant, run, leases) if any(lease.kind is RowKind.MEDIA for lease in leases) else leases
 
 
@@ -186,9 +188,12 @@ def _with_known_media(conn: sa.Connection, tenant: TenantId, run: RunId, leases:
     return [replace(lease, known_media=known.get(key_of(lease.url))) for lease in leases]
 
 
-def known_pages(conn: sa.Connection, tenant: TenantId, run: RunId, url_ids: Iterable[int]) -> dict[int, KnownPage]:
-    """What earlier visits stored about these URLs of the run's site, by id."""
-    return {row[0]: known_of(row[1:]) for row in select_in_batches(conn, _known_pages, url_ids, tenant=tenant, run=run)}
+def known_pages(
+    conn: sa.Connection, tenant: TenantId, run: RunId, url_ids: Iterable[int], *, for_update: bool = False
+) -> dict[int, KnownPage]:
+    """What earlier visits stored about these URLs of the run's site, by id; `for_update` locks the pages."""
+    statement = _locked_known_pages if for_update else _known_pages
+    return {row[0]: known_of(row[1:]) for row in select_in_batches(conn, statement, url_ids, tenant=tenant, run=run)}
 
 
 _tokens_of_leased = (

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import PageUpdate, RowKind, Settlement, StoredEventKind
+from sitelore.model.frontier import KnownPage, PageUpdate, RowKind, Settlement, StoredEventKind
 from sitelore.model.ids import BlobKey, TenantId
-from sitelore.model.states import Proof, UrlState
+from sitelore.model.states import UNCHANGED, Proof, UrlState
 from sitelore.model.url import Url
-from sitelore.store.frontier.claims import NumberedRun, lock_runs, offer, urls_of_offer
+from sitelore.store.frontier.claims import NumberedRun, known_pages, lock_runs, offer, urls_of_offer
 from sitelore.store.pages.site_urls import UrlIds
 from sitelore.store.pages.versions import PageChange, store_changes
 from sitelore.store.rows import chain_text, encode, head_text, headers_text, names_of, pattern_of, render_text, storable
@@ -99,6 +100,7 @@ def _settle_site(
     conn: sa.Connection, tenant: TenantId, site: int, settled: Sequence[_Accepted], url_ids: UrlIds, counts: Changes
 ) -> None:
     """Write the settlements of a site's runs: verdicts, visits, pages with their versions, and offers."""
+    settled = _with_current_pages(conn, tenant, settled)
     url_ids.add(set(_mentioned(settled)))
     verdicts: list[tuple[Any, ...]] = []
     visits: list[tuple[Any, ...]] = []
@@ -128,6 +130,33 @@ def _settle_site(
     for run in sorted({one.run for one in settled}):
         of_run = [one.settlement for one in settled if one.run == run]
         offer(conn, tenant, run, (new for settlement in of_run for new in settlement.effects.offers), url_ids, counts)
+
+
+def _with_current_pages(conn: sa.Connection, tenant: TenantId, settled: Sequence[_Accepted]) -> Sequence[_Accepted]:
+    """The settlements of a site, in which pages that were kept as stored are those that are stored now.
+
+    A visit knows them from its claim, and `reprocess` may have replaced a document since.
+    """
+    kept = [one.row.url_id for one in settled if _keeps_stored_page(one.settlement)]
+    if not kept:
+        return settled
+    stored = known_pages(conn, tenant, settled[0].run.id, kept, for_update=True)
+    return [_with_page(one, stored.get(one.row.url_id)) for one in settled]
+
+
+def _keeps_stored_page(settlement: Settlement) -> bool:
+    verdict = settlement.verdict
+    is_unchanged = verdict.state is UrlState.NOT_MODIFIED or verdict.skip_reason in UNCHANGED
+    return is_unchanged and settlement.lease.known is not None and settlement.effects.page is not None
+
+
+def _with_page(one: _Accepted, stored: KnownPage | None) -> _Accepted:
+    lease, effects = one.settlement.lease, one.settlement.effects
+    if stored is None or lease.known is None or effects.page is None or stored.document == lease.known.document:
+        return one
+    page = replace(stored.unchanged(), identity=effects.page.identity)
+    settlement = replace(one.settlement, lease=replace(lease, known=stored), effects=replace(effects, page=page))
+    return one._replace(settlement=settlement, change=None)
 
 
 def _page_change(settlement: Settlement) -> PageChange | None:

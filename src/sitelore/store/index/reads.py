@@ -6,7 +6,7 @@ written together, so the condition concerns the page only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from sitelore.model.ids import NO_TEXT, SiteId, TenantId
-from sitelore.model.search import ChunkRecord, ChunkTable, ChunkTablePage, Flag, Presence, SiteIndexStats, StoredPage
+from sitelore.model.search import ChunkRecord, ChunkTable, ChunkTablePage, Flag, HeldPage, Presence, SiteIndexStats, StoredPage
 from sitelore.model.url import Url
 from sitelore.store.pages.site_urls import find_url_id
 from sitelore.store.schema import (
@@ -163,6 +163,21 @@ def chunk_table(conn: sa.Connection, tenant: TenantId, site: SiteId) -> ChunkTab
     of_page = np.repeat(np.array([page.number for page in live], dtype="<u4"), sizes)
     order = np.argsort(numbers)
     return ChunkTable(version, live, *(column[order].tobytes() for column in (numbers, of_page, lengths, marks)))
+
+
+_held_columns = (*site_urls.c["url", "long_url"], *pages.c["chunk_summary", "held", "presence_at", "evidence"])
+_held = sa.select(*_held_columns).select_from(PAGES_WITH_URL).where(OF_SITE, sa.text("held = 1"), sa.text(HAS_CHUNKS))
+_named = sa.select(*_held_columns).select_from(PAGES_WITH_URL).where(OF_SITE, site_urls.c.url.in_(BATCH), _is_live)
+
+
+def held_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, named: Collection[Url]) -> list[HeldPage]:
+    """Indexed pages whose deletion waits for a decision, and those of the named pages that are indexed."""
+    rows = {row.url: row for row in select_in_batches(conn, _named, set(map(key_of, named)), tenant=tenant, site=site)}
+    rows |= {row.url: row for row in conn.execute(_held, {"tenant": tenant, "site": site})}
+    return [
+        HeldPage(long_url or key, len(summary or b"") // _SUMMARY_BYTES, bool(held), since, evidence or "")
+        for key, long_url, summary, held, since, evidence in (rows[key] for key in sorted(rows))
+    ]
 
 
 def _chunk_query(page: Any, with_pages: sa.FromClause) -> sa.Select[Any]:

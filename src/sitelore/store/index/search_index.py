@@ -43,6 +43,7 @@ class SqlSearchIndex(Repository):
     chunk_records = read_long(reads.chunk_records)
     page_chunks = read_long(reads.page_chunks)
     page = read_long(reads.stored_page)
+    held_pages = read_long(reads.held_pages)
 
     def for_tenant(self, tenant: TenantId) -> SqlSearchIndex:
         """The search index of another tenant, with the same vector search backend."""

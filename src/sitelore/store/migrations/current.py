@@ -56,7 +56,7 @@ def migrate(conn: sa.Connection, name: str) -> None:
 
 def _refuse_newer(revision: str | None, name: str) -> None:
     if revision is not None and revision > REVISION:
-        raise StorageError(f"The database {name} was written by a newer version of Sitelore ({revision}).")
+        raise StorageError(f"The database {name} was written by a newer version of Sitelore ({revision}); install it.")
 
 
 def upgrade(conn: sa.Connection) -> None:

@@ -373,6 +373,14 @@ CREATE TABLE ignored_findings (
 	PRIMARY KEY (tenant_id, site_id, rule, scope, target),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE url_checks (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	url TEXT NOT NULL,
+	checks TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id, url),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE channels (
 	tenant_id INTEGER NOT NULL,
 	id TEXT NOT NULL,

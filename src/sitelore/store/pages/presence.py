@@ -18,6 +18,7 @@ from sitelore.model.settings import CrawlSettings, Pipeline, Scope
 from sitelore.model.states import ENDED, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import PresenceCheck
+from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.index.writes import drop_unsearchable
 from sitelore.store.pages.site_urls import UrlIds
 from sitelore.store.rows import maybe_url, settings_of, storable
@@ -57,6 +58,18 @@ _unchecked_runs = (
     sa.select(runs.c.id, runs.c.state, runs.c.settings, runs.c.finished_at, runs.c.created_at, runs.c.error)
     .where(runs.c.tenant_id == TENANT, runs.c.site_id == SITE, sa.text("presence_checked = 0"), runs.c.state.in_(_ENDED))
     .order_by(runs.c.finished_at, runs.c.id)
+)
+_last_checked_run = (
+    sa.select(runs.c.id)
+    .where(runs.c.tenant_id == TENANT, runs.c.site_id == SITE, sa.text("presence_checked = 1"))
+    .order_by(runs.c.finished_at.desc(), runs.c.id.desc())
+    .limit(1)
+)
+_held_urls = (
+    sa.select(sa.func.coalesce(site_urls.c.long_url, site_urls.c.url))
+    .select_from(PAGES_WITH_URL)
+    .where(OF_SITE, sa.text("held = 1"))
+    .order_by(site_urls.c.url)
 )
 # Documents are indexed like pages, whether they were visited as pages or as media.
 _row_of_run = sa.and_(
@@ -100,10 +113,16 @@ def check_presence(
 
 
 def release_held(conn: sa.Connection, tenant: TenantId, site: SiteId, now: float, *, agreed: bool) -> int:
-    """Delete the held pages (`agreed`), or keep them. Returns how many there were."""
+    """Delete the held pages (`agreed`), or keep them. Returns how many there were. Deletions are events of the last run."""
     _lock_site(conn, tenant, site)
     held = sa.update(pages).where(pages.c.tenant_id == tenant, pages.c.site_id == site, sa.text("held = 1"))
     if agreed:
+        values = {"tenant": tenant, "site": site}
+        run = conn.scalar(_last_checked_run, values)
+        if run is not None:
+            lock_runs(conn, tenant, [run])
+            gone = conn.execute(_held_urls, values)
+            store_events(conn, tenant, (NewEvent(run, StoredEventKind.PAGE_GONE, now, Url.trusted(url)) for [url] in gone))
         count = conn.execute(held.values(held=0, presence=Presence.GONE.value, presence_at=now)).rowcount
     else:
         count = conn.execute(held.values(held=0, soft_misses=0, evidence=None)).rowcount

@@ -6,9 +6,10 @@ of the page change with every fetch, replaces document, facts and links of the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -156,14 +157,22 @@ def _update_statement(_dialect_name: str) -> Statement:
 
 _url_id = sa.bindparam("url_id", type_=sa.BigInteger)
 _max_rows = sa.bindparam("max_rows", type_=sa.Integer)
-# Places and sources of the links first, from indexes alone, and the rest for the rows within the limit: a menu links to its
-# pages from everywhere. Otherwise SQLite, which has no statistics here, would read all links of the tenant.
-_places = (
-    sa.select(links.c.version_id, links.c.position, site_urls.c.url, site_urls.c.long_url)
+_after_version = sa.bindparam("after_version", type_=sa.BigInteger)
+_after_position = sa.bindparam("after_position", type_=sa.Integer)
+# The places of links from their index alone, a part at a time, then their pages, then the rest: a menu links to its pages from
+# everywhere, and one statement for all of it would read all links or all pages of the site, on Postgres or on SQLite.
+_links_to = (
+    sa.select(links.c.version_id, links.c.position)
+    .where(links.c.tenant_id == TENANT, links.c.target_id == _url_id, links.c.version_id >= _after_version)
+    .where(sa.or_(links.c.version_id > _after_version, links.c.position > _after_position))
+    .order_by(links.c.version_id, links.c.position)
+    .limit(_max_rows)
+)
+_LINK_COLUMNS = (links.c.position, links.c.text, links.c.fragment, links.c.rel)
+_current_sources = (
+    sa.select(page_versions.c.id, site_urls.c.url, site_urls.c.long_url)
     .select_from(
-        links.join(page_versions, sa.and_(page_versions.c.tenant_id == TENANT, page_versions.c.id == links.c.version_id))
-        .join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == page_versions.c.url_id))
-        .join(
+        page_versions.join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == page_versions.c.url_id)).join(
             pages,
             sa.and_(
                 pages.c.tenant_id == TENANT,
@@ -172,18 +181,7 @@ _places = (
             ),
         )
     )
-    .where(links.c.tenant_id == TENANT, links.c.target_id == _url_id, _is_current, _is_kept)
-    # In the order of the index, so that only the rows within the limit are read.
-    .order_by(links.c.version_id, links.c.position)
-    .limit(_max_rows)
-    .subquery()
-)
-_LINK_COLUMNS = (links.c.position, links.c.text, links.c.fragment, links.c.rel)
-_inlinks = (
-    sa.select(_places.c.url, _places.c.long_url, *_LINK_COLUMNS)
-    .where(links.c.tenant_id == TENANT)
-    .where(links.c.version_id == _places.c.version_id, links.c.position == _places.c.position)
-    .order_by(_places.c.url, links.c.position)
+    .where(page_versions.c.tenant_id == TENANT, page_versions.c.id.in_(BATCH), _is_current, _is_kept)
 )
 _outlinks = (
     sa.select(site_urls.c.url, site_urls.c.long_url, *_LINK_COLUMNS)
@@ -196,16 +194,38 @@ _outlinks = (
     .order_by(links.c.position)
     .limit(_max_rows)
 )
+_links_of_sources = sa.select(links.c.version_id, *_LINK_COLUMNS).where(
+    links.c.tenant_id == TENANT, links.c.target_id == _url_id, links.c.version_id.in_(BATCH)
+)
 
 
 def inlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
     """Links to a URL from the current versions of the site's pages that were stored first, by source and position."""
-    return [LinkBetweenPages(source, url, *rest) for source, *rest in _find_links(conn, _inlinks, tenant, site, url, limit)]
+    url_id = find_url_id(conn, tenant, site, url)
+    values = {"tenant": tenant, "url_id": url_id, "max_rows": limit, "after_version": 0, "after_position": -1}
+    places: list[tuple[int, int]] = []
+    names: dict[int, tuple[str, str | None]] = {}
+    while url_id is not None and len(places) < limit:
+        part = [(version, position) for version, position in conn.execute(_links_to, values)]
+        sources = select_in_batches(conn, _current_sources, {version for version, _ in part}, tenant=tenant)
+        names.update((version, (key, long_url)) for version, key, long_url in sources)
+        places += [place for place in part if place[0] in names]
+        if len(part) < limit:
+            break
+        values["after_version"], values["after_position"] = part[-1]
+    shown = set(places[:limit])
+    rows = select_in_batches(conn, _links_of_sources, {version for version, _ in shown}, tenant=tenant, url_id=url_id)
+    linked = sorted(((*names[row[0]], *row[1:]) for row in rows if tuple(row[:2]) in shown), key=itemgetter(0, 2))
+    return [LinkBetweenPages(source, url, *rest) for source, *rest in map(_decoded_link, linked)]
 
 
 def outlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
     """Links of the current version of a page, in page order."""
-    return [LinkBetweenPages(url, target, *rest) for target, *rest in _find_links(conn, _outlinks, tenant, site, url, limit)]
+    url_id = find_url_id(conn, tenant, site, url)
+    if url_id is None:
+        return []
+    rows = conn.execute(_outlinks, {"tenant": tenant, "site": site, "url_id": url_id, "max_rows": limit})
+    return [LinkBetweenPages(url, target, *rest) for target, *rest in map(_decoded_link, rows)]
 
 
 # The pages first, by the index of current versions, then their links by the primary key.
@@ -253,19 +273,8 @@ def links_after(conn: sa.Connection, tenant: TenantId, site: SiteId, after: int)
     return LinksPart(result, stored[-1].url_id if len(stored) == SOURCES_PER_READ else None)
 
 
-def _find_links(
-    conn: sa.Connection, query: sa.Select[Any], tenant: TenantId, site: SiteId, url: Url, limit: int
-) -> Iterator[tuple[Any, ...]]:
-    """The URL at the other end of each link, its position, text, fragment and whether it says nofollow."""
-    url_id = find_url_id(conn, tenant, site, url)
-    if url_id is None:
-        return
-    values = {"tenant": tenant, "site": site, "url_id": url_id, "max_rows": limit}
-    for row in conn.execute(query, values):
-        yield _decoded_link(row)
-
-
 def _decoded_link(row: Sequence[Any]) -> tuple[Any, ...]:
+    """The URL at the other end of a link, its position, text, fragment and whether it says nofollow."""
     key, long_url, position, text, fragment, rel = row
     return Url.trusted(long_url or key), position, text or NO_TEXT, fragment or "", rel is not None and "nofollow" in rel
 

@@ -22,13 +22,14 @@ from sitelore.model.platform.media import (
     MediaUpdate,
     MediaUse,
     ShownMedia,
+    SiteMedia,
     StoredMedia,
     video_hash,
 )
 from sitelore.model.settings import MediaType
 from sitelore.model.url import Url
 from sitelore.store.pages.site_urls import url_ids
-from sitelore.store.platform.schema import media, media_sites, media_urls, page_media
+from sitelore.store.platform.schema import channels, media, media_sites, media_urls, page_media
 from sitelore.store.rows import storable
 from sitelore.store.runs.counts import Changes
 from sitelore.store.schema import key_of, pages, site_urls, urls
@@ -328,20 +329,48 @@ _usage_count = (
     .correlate(media)
     .scalar_subquery()
 )
+_is_content = sa.and_(media_urls.c.tenant_id == page_media.c.tenant_id, media_urls.c.url_id == page_media.c.url_id)
+_next_place, _poster_url, _poster = page_media.alias("next_place"), media_urls.alias("poster_url"), media.alias("poster")
+# The poster of a video is the image that follows it on its page (`extract/page_objects/shown_media.py`).
+_poster_key = (
+    sa.select(_poster.c.storage_key)
+    .select_from(
+        page_media.join(media_urls, _is_content)
+        .join(
+            _next_place,
+            sa.and_(
+                _next_place.c.tenant_id == page_media.c.tenant_id,
+                _next_place.c.page_id == page_media.c.page_id,
+                _next_place.c.position == page_media.c.position + 1,
+            ),
+        )
+        .join(
+            _poster_url,
+            sa.and_(_poster_url.c.tenant_id == _next_place.c.tenant_id, _poster_url.c.url_id == _next_place.c.url_id),
+        )
+        .join(_poster, sa.and_(_poster.c.tenant_id == _poster_url.c.tenant_id, _poster.c.id == _poster_url.c.media_id))
+    )
+    .where(page_media.c.tenant_id == TENANT, media_urls.c.media_id == media.c.id, media.c.type == sa.text("'VIDEO'"))
+    .where(media.c.provider.is_(None), _poster.c.type == sa.text("'IMAGE'"), _poster.c.storage_key.is_not(None))
+    .order_by(page_media.c.page_id, page_media.c.position)
+    .limit(1)
+    .correlate(media)
+    .scalar_subquery()
+)
 _columns = (
     *media.c["id", "type", "content_hash", "source_url", "file_name", "mime_type", "created_at", "last_crawled_at",
              "storage_key", "stored_bytes", "original_bytes", "width", "height", "alt", "provider", "video_id", "text"],
-    _usage_count.label("usage_count"),
+    _usage_count.label("usage_count"), _poster_key.label("poster_key"),
 )  # fmt: skip
 
 
 def _stored(row: Any) -> StoredMedia:
     (media_id, kind, content_hash, source_url, file_name, mime_type, created_at, last_crawled_at, key, stored_bytes,
-     original_bytes, width, height, alt, provider, video_id, text, usage_count) = row  # fmt: skip
+     original_bytes, width, height, alt, provider, video_id, text, usage_count, poster_key) = row  # fmt: skip
     return StoredMedia(
         media_id, _TYPES[kind], content_hash, source_url, file_name, mime_type, created_at, last_crawled_at, key or "",
         stored_bytes, original_bytes, width, height, alt or NO_TEXT, provider or "", video_id or "", text or NO_TEXT,
-        usage_count,
+        usage_count, poster_key or "",
     )  # fmt: skip
 
 
@@ -486,6 +515,45 @@ def references_after(conn: sa.Connection, tenant: TenantId, after: int) -> list[
     c = media.c
     query = sa.select(c.id, c.content_hash, c.storage_key).where(c.tenant_id == tenant, c.id > after)
     return [(row[0], row[1], row[2] or "") for row in conn.execute(query.order_by(c.id).limit(MEDIA_PER_READ))]
+
+
+def screenshot_folder(conn: sa.Connection, tenant: TenantId, site: SiteId) -> str:
+    """The folder of the screenshots of a site: its channel, or without one the id of the site."""
+    c = channels.c
+    channel = conn.scalar(sa.select(c.id).where(c.tenant_id == tenant, c.site_id == site))
+    return str(channel or site)
+
+
+def screenshots_after(conn: sa.Connection, tenant: TenantId, after: tuple[int, int]) -> list[tuple[int, int, str]]:
+    """The next screenshots in the order of site and page, with these; fewer than `MEDIA_PER_READ` at the end."""
+    c = pages.c
+    query = sa.select(c.site_id, c.url_id, c.screenshot).where(c.tenant_id == tenant, c.screenshot.is_not(None))
+    last = sa.tuple_(sa.literal(after[0], c.site_id.type), sa.literal(after[1], c.url_id.type))
+    later = query.where(sa.tuple_(c.site_id, c.url_id) > last)
+    return [(row[0], row[1], row[2]) for row in conn.execute(later.order_by(c.site_id, c.url_id).limit(MEDIA_PER_READ))]
+
+
+_of_site = (
+    sa.select(
+        media_urls.c.url_id, site_urls.c.url, site_urls.c.long_url, media.c.mime_type, media.c.original_bytes,
+        media.c.stored_bytes, media.c.width, media.c.height,
+    )
+    .select_from(
+        media_urls.join(media, sa.and_(media.c.tenant_id == media_urls.c.tenant_id, media.c.id == media_urls.c.media_id)).join(
+            site_urls, sa.and_(site_urls.c.tenant_id == media_urls.c.tenant_id, site_urls.c.id == media_urls.c.url_id)
+        )
+    )
+    .where(media_urls.c.tenant_id == TENANT, media_urls.c.site_id == SITE, media.c.provider.is_(None))
+    .where(media_urls.c.url_id > sa.bindparam("after", type_=sa.BigInteger))
+    .order_by(media_urls.c.url_id)
+    .limit(MEDIA_PER_READ)
+)  # fmt: skip
+
+
+def site_media_after(conn: sa.Connection, tenant: TenantId, site: SiteId, after: int) -> list[tuple[int, SiteMedia]]:
+    """The next files of a site by the id of their URL; fewer than `MEDIA_PER_READ` when these are the last."""
+    rows = conn.execute(_of_site, {"tenant": tenant, "site": site, "after": after})
+    return [(row[0], SiteMedia(row[2] or row[1], *row[3:])) for row in rows]
 
 
 def page_ids(conn: sa.Connection, tenant: TenantId, site: SiteId, page_urls: Iterable[Url]) -> dict[Url, int]:

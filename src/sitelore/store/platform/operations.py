@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 
 from sitelore.model.ids import RunId, TenantId
-from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, WorkerLease
+from sitelore.model.platform.operations import ActiveRun, DeadLetters, HeldSite, PlatformStats, WorkerLease
 from sitelore.store.engine import Engine
-from sitelore.store.platform.schema import webhook_deliveries, webhook_endpoints
+from sitelore.store.platform.schema import schedules, webhook_deliveries, webhook_endpoints
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, run_of
-from sitelore.store.schema import pages, runs, sites, tenants, urls
-from sitelore.store.tenants import each_tenant, for_all_tenants
+from sitelore.store.schema import IS_SEARCHABLE, NEEDS_INDEXING, pages, runs, sites, tenants, urls
+from sitelore.store.tenants import SUSPENDED, each_tenant, for_all_tenants
 
 _active_runs = (
     sa.select(*RUN_COLUMNS, tenants.c.name)
@@ -52,6 +52,10 @@ class SqlOperations:
     async def dead_letters(self) -> list[DeadLetters]:
         """Webhook endpoints of all tenants with dead letters."""
         return await self._engine.read_long(for_all_tenants, dead_letters)
+
+    async def stats(self, now: float) -> PlatformStats:
+        """Numbers over all tenants, for metrics."""
+        return await self._engine.read_long(for_all_tenants, stats, now)
 
 
 def active_runs(conn: sa.Connection, limit: int) -> list[ActiveRun]:
@@ -99,3 +103,14 @@ def _dead_letters_of(conn: sa.Connection, tenant: TenantId) -> Iterator[DeadLett
     )
     for name, webhook, url, enabled, count, oldest, newest in conn.execute(query):
         yield DeadLetters(tenant, name, webhook, url, bool(enabled), count, oldest, newest)
+
+
+def stats(conn: sa.Connection, now: float) -> PlatformStats:
+    """The schedules of tenants that are not suspended, and the pages that wait for the index."""
+    c = schedules.c
+    active = sa.select(sa.func.count(), sa.func.min(c.due_at)).where(c.tenant_id.not_in(SUSPENDED))
+    count, due_at = conn.execute(active).one()
+    # As in the partial index `pages_to_index`.
+    waiting = sa.select(sa.func.count()).select_from(pages).where(sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING))
+    to_index = sum(conn.scalar(waiting.where(pages.c.tenant_id == tenant)) or 0 for tenant in each_tenant(conn))
+    return PlatformStats(count, 0.0 if due_at is None else max(0.0, now - due_at), to_index)

@@ -39,11 +39,13 @@ from sitelore.store.rows import encode, maybe_url, storable
 from sitelore.store.runs.events import NewEvent, decode_facts, store_events
 from sitelore.store.schema import events, runs, site_urls
 from sitelore.store.statements import batches, insert_for, read_page
-from sitelore.store.tenants import for_all_tenants
+from sitelore.store.tenants import SUSPENDED, for_all_tenants
 
 QUEUES_PER_ENDPOINT = 4
 """Runs whose events are sent to one endpoint at the same time."""
 _NO_RUN = RunId("")
+_MAY_SEND = sa.and_(webhook_endpoints.c.enabled == 1, webhook_endpoints.c.tenant_id.not_in(SUSPENDED))
+"""Endpoints that are enabled and whose tenant is not suspended: what is queued meanwhile is sent when the tenant is resumed."""
 _PENDING = sa.text("webhook_deliveries.state = 'PENDING'")  # spelled as in the partial index
 _DEAD = sa.text("webhook_deliveries.state = 'DEAD'")
 
@@ -288,7 +290,7 @@ def claim_queues(conn: sa.Connection, worker: str, limit: int, now: float, lease
     active = (
         sa.select(q.tenant_id, q.endpoint_id, q.run_id, q.due_at, is_leased.label("is_leased"), turn.label("turn"))
         .select_from(webhook_queues.join(webhook_endpoints, of_endpoint))
-        .where(e.enabled == 1, sa.func.coalesce(e.paused_until, 0.0) <= now, sa.or_(q.due_at <= now, is_leased))
+        .where(_MAY_SEND, sa.func.coalesce(e.paused_until, 0.0) <= now, sa.or_(q.due_at <= now, is_leased))
         .subquery()
     )
     due = sa.select(active.c.tenant_id, active.c.endpoint_id, active.c.run_id).where(
@@ -307,9 +309,9 @@ def claim_queues(conn: sa.Connection, worker: str, limit: int, now: float, lease
 def next_due(conn: sa.Connection) -> float | None:
     """When the next delivery of any tenant is due; None when nothing is pending."""
     q, e = webhook_queues.c, webhook_endpoints.c
-    of_endpoint = sa.and_(e.tenant_id == q.tenant_id, e.id == q.endpoint_id, e.enabled == 1)
+    of_endpoint = sa.and_(e.tenant_id == q.tenant_id, e.id == q.endpoint_id)
     due_at = sa.case((sa.func.coalesce(e.paused_until, 0.0) > q.due_at, e.paused_until), else_=q.due_at)
-    query = sa.select(sa.func.min(due_at)).select_from(webhook_queues.join(webhook_endpoints, of_endpoint))
+    query = sa.select(sa.func.min(due_at)).select_from(webhook_queues.join(webhook_endpoints, of_endpoint)).where(_MAY_SEND)
     earliest: float | None = conn.scalar(query)
     return earliest
 
@@ -322,7 +324,9 @@ def release_all(conn: sa.Connection) -> None:
 def stats(conn: sa.Connection, now: float) -> WebhookStats:
     """Numbers for metrics."""
     endpoints = conn.scalar(sa.select(sa.func.count()).where(webhook_endpoints.c.enabled == 1))
-    queues, oldest = conn.execute(sa.select(sa.func.count(), sa.func.min(webhook_queues.c.due_at))).one()
+    c = webhook_queues.c
+    of_active = sa.select(sa.func.count(), sa.func.min(c.due_at)).where(c.tenant_id.not_in(SUSPENDED))
+    queues, oldest = conn.execute(of_active).one()
     return WebhookStats(endpoints or 0, queues, 0.0 if oldest is None else max(0.0, now - oldest))
 
 

@@ -36,7 +36,7 @@ from sitelore.store.schema import (
     vectors,
     visits,
 )
-from sitelore.store.statements import OF_RUN, OF_SITE, PAGES_WITH_URL, batches
+from sitelore.store.statements import OF_RUN, OF_SITE, PAGES_WITH_URL, batches, retire_id
 
 REFERENCES_PER_READ = 2_000
 VERSIONS_PER_DELETE = 1_000
@@ -94,6 +94,7 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     of_audits = sa.and_(audit_settings.c.tenant_id == tenant, audit_settings.c.site_id == site)
     conn.execute(sa.delete(audit_settings).where(of_audits))
     conn.execute(sa.delete(sites).where(this_site))
+    retire_id(conn, site)
     from sitelore.store.platform.media import delete_without_sites  # noqa: PLC0415 - not needed by a crawl
 
     delete_without_sites(conn, tenant)
@@ -118,6 +119,7 @@ def delete_tenant(conn: sa.Connection, tenant: TenantId) -> bool:
         if table is not tenants:
             conn.execute(sa.delete(table).where(table.c.tenant_id == tenant))
     conn.execute(sa.delete(tenants).where(tenants.c.id == tenant))
+    retire_id(conn, tenant)
     return True
 
 

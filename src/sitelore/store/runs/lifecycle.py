@@ -25,7 +25,7 @@ from sitelore.store.runs.counts import Changes
 from sitelore.store.runs.events import NewEvent, delete_old_events, store_events
 from sitelore.store.runs.finalize import finish_rows, update_render_stats
 from sitelore.store.schema import runs, sites, urls
-from sitelore.store.statements import BATCH, insert_for, next_ids
+from sitelore.store.statements import BATCH, insert_for, next_id_of_all, next_ids
 from sitelore.store.tenants import all_tenants
 
 _select_runs = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES)
@@ -77,10 +77,7 @@ def create_run(
 
 def create_site(conn: sa.Connection, tenant: TenantId, name: str, now: float) -> None:
     """Create a site, unless another transaction was first. Ids are unique over all tenants."""
-    if conn.dialect.name == "postgresql":
-        [site_id] = next_ids(conn, tenant, sites, 1)
-    else:
-        site_id = (conn.scalar(sa.select(sa.func.max(sites.c.id))) or 0) + 1
+    site_id = next_id_of_all(conn, tenant, sites)
     new_site = insert_for(conn.dialect.name)(sites).values(tenant_id=tenant, id=site_id, name=name, created_at=now)
     conn.execute(new_site.on_conflict_do_nothing(index_elements=["tenant_id", "name"]))
 

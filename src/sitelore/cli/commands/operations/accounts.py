@@ -123,7 +123,7 @@ def create_token(
         list[TokenScope] | None, typer.Option(help="A permission; repeat it for more. Without it: all within the tenant.")
     ] = None,
     kind: Annotated[
-        TokenKind, typer.Option(help="api; mcp: reading and searching alone; admin: the operator's, for every tenant.")
+        TokenKind, typer.Option(help="api; mcp: only reading and searching; admin: the operator's, for every tenant.")
     ] = TokenKind.API,
     channel: Annotated[str, typer.Option(metavar="ID", help="The only channel that the token reaches.")] = "",
     expires: Annotated[str | None, typer.Option(metavar="TIME", help="Valid for this long (12h, 90d).")] = None,
@@ -173,7 +173,7 @@ def rotate_token(
 
 @token.command("revoke")
 def revoke_token(token_id: TokenId, tenant_name: InTenant = DEFAULT_TENANT_NAME, data: Data = DATA) -> None:
-    """Revoke a token at once and for good."""
+    """Revoke a token immediately and permanently."""
 
     async def work(app: App) -> Token | None:
         return await (await _account_service(app, tenant_name)).revoke_token(_id_of(token_id))

@@ -26,7 +26,7 @@ def backup(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Copy everything that is stored, while crawls go on."""
+    """Back up the database and all blobs, during crawls too."""
     from sitelore.app.operations.backup import back_up
     from sitelore.app.settings import operator_settings
 
@@ -41,10 +41,10 @@ def backup(
 
 def restore(
     source: Annotated[Path, typer.Argument(metavar="DIR|FILE.tar", exists=True, help="A backup.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Replace data that are there.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Replace existing data.")] = False,
     data: Data = DATA,
 ) -> int:
-    """Replace everything that is stored by a backup. No other process may use them."""
+    """Replace all stored data by a backup. No other process may use it."""
     from sitelore.app.operations.backup import restore as restore_backup
     from sitelore.app.settings import operator_settings
 
@@ -67,7 +67,7 @@ def retention(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Show or change for how long data of a tenant are kept. Each period is a time (90d), `forever`, or `default`."""
+    """Show or change how long data of a tenant is kept. Each period is a time (90d), `forever`, or `default`."""
     changes = {"runs_s": runs, "versions_s": versions, "events_s": events, "deliveries_s": deliveries}
     requested = {name: _parsed(name, text) for name, text in changes.items() if text is not None}
     policy = run_async(_retention(data, tenant, requested))
@@ -110,5 +110,5 @@ def _parsed(name: str, text: str) -> float | None:
 
 def _shown(kept_s: float) -> str:
     if not kept_s:
-        return "for ever"
+        return "forever"
     return f"{kept_s / _DAY_S:g} days" if kept_s >= _DAY_S else f"{kept_s / 3600:g} hours"

@@ -75,7 +75,7 @@ def delete(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Delete runs, or a site with everything that was stored of it. Exported files are left alone."""
+    """Delete runs, or all data of a site. Exported files are not deleted."""
     if sum(map(bool, (run, site, older_than, tenant))) != 1:
         raise UsageError("name runs, or one of --site, --older-than and --tenant")
     older_than_s = None if older_than is None else parse_duration(older_than, "--older-than")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -59,13 +60,14 @@ async def create_channel(
     """Create a channel for a website. Nothing is crawled yet. A website has one channel, with and without `www.`."""
     own = channel_service(service, caller.tenant)
     url = open_url(body.url, "body.url", service.settings.allow_private)
+    entry = service.entry_for(caller, "channel.created", lambda channel: f"channel:{channel.id}")
+    recording = replace(own, channels=own.channels.recording(entry))
     try:
-        channel = await own.create(_title(body.title or url, service), url, new_settings(body))
+        channel = await recording.create(_title(body.title or url, service), url, new_settings(body))
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, str(problem)) from None
     if channel is None:
         raise ApiProblem(problems.CHANNEL_EXISTS, "start a crawl of its channel, or change it")
-    await service.record(caller, "channel.created", f"channel:{channel.id}")
     headers = {"Location": f"/tenant/v1/channels/{channel.id}"}
     return json_response(await _view(own, channel), 201, headers)
 
@@ -91,12 +93,12 @@ async def change_channel(body: ChannelChanges, target: Manageable) -> Response:
     title = channel.title if body.title is None else _title(body.title, runs)
     url = channel.url if body.url is None else open_url(body.url, "body.url", runs.settings.allow_private)
     try:
-        changed = await target.service.change(channel, title, url, changed_settings(body, channel))
+        recording = target.recording(target.entry_for("channel.changed"))
+        changed = await recording.change(channel, title, url, changed_settings(body, channel))
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, str(problem)) from None
     if changed is None:
         raise no_channel()
-    await target.record("channel.changed")
     return json_response(await _view(target.service, changed))
 
 
@@ -109,10 +111,9 @@ async def change_channel(body: ChannelChanges, target: Manageable) -> Response:
 async def delete_channel(target: Manageable) -> Response:
     """Delete a channel with everything of its website: pages, crawls, versions, search index. An active crawl is cancelled."""
     try:
-        await target.runs.context.delete_channel(target.channel)
+        await target.runs.context.delete_channel(target.channel, target.entry_for("channel.deleted"))
     except UsageError as problem:  # a backup is running
         raise ApiProblem(problems.CONFLICT, str(problem)) from None
-    await target.record("channel.deleted")
     return Response(status_code=204)
 
 
@@ -124,8 +125,7 @@ async def delete_channel(target: Manageable) -> Response:
 )
 async def replace_secret(target: Manageable) -> Response:
     """Create the secret with which requests to `changed` are signed. The last one is invalid at once."""
-    secret = await target.service.new_secret(target.channel)
-    await target.record("channel.secret-replaced")
+    secret = await target.recording(target.entry_for("channel.secret-replaced")).new_secret(target.channel)
     return json_response(WebhookSecret(secret), 201)
 
 

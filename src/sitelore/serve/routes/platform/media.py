@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response
 
 from sitelore.model.platform.media import MediaListing, MediaOrder, StoredMedia
@@ -16,6 +17,7 @@ from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.platform.channels import ChannelRequest
 from sitelore.serve.platform.media_schemas import MediaDetail, MediaList, media_detail, media_list, media_on_page
 from sitelore.serve.problems import ApiProblem
+from sitelore.serve.ranges import requested_range
 from sitelore.serve.responses import json_response
 from sitelore.serve.routes.dependencies import Offset
 from sitelore.serve.routes.platform.channels import Limit, Manageable, Readable
@@ -54,7 +56,7 @@ async def list_media(
         target.channel.site, kind, limit=limit, offset=offset, text=q, order=sort, descending=order == "desc"
     )
     media, total = await target.media.library.list_media(listing)
-    views = [media_on_page(target.channel.id, each, target.media.files.prefix) for each in media]
+    views = [media_on_page(target.channel, each) for each in media]
     return json_response(media_list(views, total, limit, offset))
 
 
@@ -67,13 +69,15 @@ async def show_media(web_media_id: MediaId, target: Readable) -> Response:
     """An image, video or document, and the pages of the channel that show it."""
     media = await _media(web_media_id, target)
     uses = await target.media.library.uses_of(media.id, target.channel.site, _MAX_USES)
-    return json_response(media_detail(target.channel.id, media, uses, target.media.files.prefix))
+    return json_response(media_detail(target.channel, media, uses))
 
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
+_CONTENT = dict.fromkeys((_OCTETS, *sorted(_SHOWN), "application/pdf"), _BINARY)
 _FILE: Responses = {
-    200: {"description": "The file.", "content": dict.fromkeys((_OCTETS, *sorted(_SHOWN), "application/pdf"), _BINARY)},
-    **problem_answers(problems.CHANNEL_NOT_FOUND, problems.MEDIA_NOT_FOUND),
+    200: {"description": "The file.", "content": _CONTENT},
+    206: {"description": "The bytes that `Range` names.", "content": _CONTENT},
+    **problem_answers(problems.CHANNEL_NOT_FOUND, problems.MEDIA_NOT_FOUND, problems.RANGE_NOT_SATISFIABLE),
 }
 _THUMBNAIL: Responses = {
     200: {"description": "The thumbnail.", "content": {_WEBP: _BINARY}},
@@ -82,17 +86,35 @@ _THUMBNAIL: Responses = {
 
 
 @router.get("/{web_media_id}/file", summary="The content of a file", responses=_FILE)
-async def deliver_file(web_media_id: MediaId, target: Readable) -> Response:
-    """The file as it is stored. Browsers may show images and videos; they save everything else."""
+async def deliver_file(
+    web_media_id: MediaId,
+    target: Readable,
+    requested: Annotated[str | None, Header(alias="Range", description="One range of bytes, to seek in a video.")] = None,
+    if_range: Annotated[
+        str | None, Header(alias="If-Range", description="An ETag: the range is sent only if the file still has it.")
+    ] = None,
+) -> Response:
+    """The file as it is stored, or a part of it. Browsers may show images and videos; they save everything else."""
     media = await _media(web_media_id, target)
-    data = await target.media.file(media)
+    is_shown = media.mime_type in _SHOWN
+    name, etag = quote(media.file_name, safe=""), f'"{media.content_hash}"'
+    headers = {
+        **_SAFE,
+        "Content-Disposition": f"{'inline' if is_shown else 'attachment'}; filename*=UTF-8''{name}",
+        "Accept-Ranges": "bytes",
+        "ETag": etag,
+    }
+    part = requested_range(requested, media.stored_bytes) if media.key and if_range in {None, etag} else None
+    if part is not None and not part.is_satisfiable:
+        detail = f"the file has {media.stored_bytes} bytes"
+        raise ApiProblem(problems.RANGE_NOT_SATISFIABLE, detail, headers={"Content-Range": part.content_range})
+    data = await (target.media.file(media) if part is None else target.media.part(media, part.start, part.end))
     if data is None:
         raise ApiProblem(problems.MEDIA_NOT_FOUND, "no file is stored")
-    is_shown = media.mime_type in _SHOWN
-    name = quote(media.file_name, safe="")
-    headers = {**_SAFE, "Content-Disposition": f"{'inline' if is_shown else 'attachment'}; filename*=UTF-8''{name}"}
-    is_pdf = media.mime_type == "application/pdf"
-    return Response(data, headers=headers, media_type=media.mime_type if is_shown or is_pdf else _OCTETS)
+    if part is not None:
+        headers["Content-Range"] = part.content_range
+    kind = media.mime_type if is_shown or media.mime_type == "application/pdf" else _OCTETS
+    return Response(data, 200 if part is None else 206, headers, kind)
 
 
 @router.get("/{web_media_id}/thumbnail", summary="A thumbnail", responses=_THUMBNAIL)
@@ -116,12 +138,12 @@ async def deliver_thumbnail(web_media_id: MediaId, target: Readable) -> Response
 async def delete_media(web_media_id: MediaId, target: Manageable) -> Response:
     """Delete an image, video or document that no page shows. A later crawl stores it again where a page shows it."""
     media = await _media(web_media_id, target)
-    result = await target.media.delete(media.id, target.channel.site)
+    entry = target.entry_for("media.deleted", f"media:{media.id}")
+    result = await replace(target.media, library=target.media.library.recording(entry)).delete(media.id, target.channel.site)
     if result is Deletion.USED:
         raise ApiProblem(problems.MEDIA_USED, f"{media.usage_count} pages show it; delete those first")
     if result is Deletion.MISSING:
         raise _no_media()
-    await target.record("media.deleted", f"media:{media.id}")
     return Response(status_code=204)
 
 

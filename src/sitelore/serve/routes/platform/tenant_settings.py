@@ -137,8 +137,8 @@ async def change_brand(
     if redactor_of(service.context.redaction).count_secrets("\n".join(filter(None, changes.values()))):
         raise ApiProblem(problems.INVALID, "a value holds what looks like a secret; it would be kept, so leave it out")
     own = channel_service(service, caller.tenant)
-    await own.channels.enter_brand(changes, own.clock())
-    await service.record(caller, "brand.changed", "brand")
+    entry = service.entry_for(caller, "brand.changed", "brand", lambda _: True)
+    await own.channels.recording(entry).enter_brand(changes, own.clock())
     stored, brand = await own.brand()
     return json_response(_brand_view(stored, brand))
 

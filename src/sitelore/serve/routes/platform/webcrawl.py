@@ -20,6 +20,7 @@ from sitelore.model.platform.accounts import TokenScope
 from sitelore.model.platform.channels import ChannelPage, PageListing, PageOrder, PageStatus, StartedCrawl, Trigger
 from sitelore.model.platform.media import MediaListing
 from sitelore.model.states import RunState
+from sitelore.platform.channels.channels import ChannelService
 from sitelore.platform.webhooks.signatures import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
@@ -42,11 +43,11 @@ from sitelore.serve.platform.channel_schemas import (
 from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_of, channel_request, no_channel
 from sitelore.serve.platform.media_schemas import media_on_page
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.responses import REPLAYED, json_response, position
+from sitelore.serve.responses import REPLAYED, charset_of, json_response, position
 from sitelore.serve.routes.dependencies import Key, Offset, PageUrl, parsed_url
 from sitelore.serve.routes.platform.channels import Limit, Manageable, Readable
 from sitelore.serve.run_requests import PRINTABLE
-from sitelore.serve.run_service import run_service_of
+from sitelore.serve.run_service import RUN_CREATED, run_service_of
 from sitelore.serve.schemas import ExplanationView, explanation_view
 
 router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl", tags=["webcrawl"])
@@ -87,7 +88,7 @@ async def start_crawl(target: Startable, key: Key = None) -> Response:
     caller = target.caller
     once = None if key is None else _key(f"start\n{target.channel.id}\n{caller.token_id}\n{key}", b"")
     try:
-        started = await target.service.start(target.channel, Trigger.MANUAL, caller.actor, once)
+        started = await _recording(target).start(target.channel, Trigger.MANUAL, caller.actor, once)
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, str(problem)) from None
     return await _started(target, started, once)
@@ -139,7 +140,7 @@ async def report_changes(
     elif key is not None:
         once = _key(f"changed\n{target.channel.id}\n{caller.token_id}\n{key}", raw)
     try:
-        started = await target.service.start_changed(target.channel, body.urls, caller.actor, once)
+        started = await _recording(target).start_changed(target.channel, body.urls, caller.actor, once)
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None
     return await _started(target, started, once)
@@ -188,13 +189,17 @@ async def explain_url(url: PageUrl, target: Readable) -> Response:
     summary="A page",
     responses=answers(WebPageDetail, problems.CHANNEL_NOT_FOUND, problems.PAGE_NOT_FOUND),
 )
-async def show_page(web_page_id: PageId, target: Readable) -> Response:
+async def show_page(
+    web_page_id: PageId,
+    target: Readable,
+    html: Annotated[bool, Query(description="With the page's HTML as it was stored.")] = False,
+) -> Response:
     """A page with its text, Markdown, screenshot and media."""
     page = await _page(web_page_id, target)
-    path = f"/tenant/v1/channels/{target.channel.id}/webcrawl/pages/{page.id}/screenshot" if page.screenshot else None
     shown, _ = await target.media.library.list_media(MediaListing(page=page.id, limit=_MAX_MEDIA))
-    media = [media_on_page(target.channel.id, each, target.media.files.prefix) for each in shown]
-    return json_response(page_detail(target.channel, page, await _document(page, target.blobs), path, media))
+    media = [media_on_page(target.channel, each) for each in shown]
+    source = await _html(page, target.blobs) if html else None
+    return json_response(page_detail(target.channel, page, await _document(page, target.blobs), source, media))
 
 
 _IMAGE: Responses = {
@@ -228,9 +233,10 @@ async def show_screenshot(web_page_id: PageId, target: Readable) -> Response:
 async def delete_page(web_page_id: PageId, target: Manageable) -> Response:
     """Delete a page with its versions and its part of the search index. It stays deleted until a later crawl finds it again."""
     page = await _page(web_page_id, target)
-    if not await target.service.channels.delete_page(target.channel.site, page.id):
+    channels = target.recording(target.entry_for("page.deleted", f"page:{page.id}")).channels
+    if not await channels.delete_page(target.channel.site, page.id):
         raise _no_page()
-    await target.record("page.deleted", f"page:{page.id}")
+    await target.media.delete_screenshot(page.screenshot)
     return Response(status_code=204)
 
 
@@ -240,6 +246,15 @@ async def show_statistics(target: Readable) -> Response:
     figures = await target.service.channels.statistics(target.channel)
     schedule = await target.service.expected_schedule(target.channel)
     return json_response(statistics_view(target.channel, figures, schedule))
+
+
+def _recording(target: ChannelRequest) -> ChannelService:
+    """The channels of the tenant, with the crawl that is started in the audit log."""
+    return target.recording(target.entry_for(RUN_CREATED, lambda started: f"run:{started.run}", _is_new))
+
+
+def _is_new(started: StartedCrawl | None) -> bool:
+    return started is not None and started.is_new
 
 
 def _key(name: str, body: bytes) -> IdempotencyKey:
@@ -253,8 +268,6 @@ async def _started(target: ChannelRequest, started: StartedCrawl | None, once: I
         raise ApiProblem(problems.CRAWL_ACTIVE, f"the crawl {started.run} has not ended", headers={"Retry-After": "30"})
     if once is not None and started.fingerprint != once.fingerprint:
         raise ApiProblem(problems.KEY_REUSED, "send another key, or the same request as before")
-    if started.is_new:
-        await target.record("run.created", f"run:{started.run}")
     job = await target.service.channels.job(RunId(started.run))
     if job is None:  # deleted meanwhile
         raise no_channel()
@@ -272,6 +285,16 @@ async def _page(page_id: str, target: ChannelRequest) -> ChannelPage:
 
 def _no_page() -> ApiProblem:
     return ApiProblem(problems.PAGE_NOT_FOUND, "the channel has no such page")
+
+
+async def _html(page: ChannelPage, blobs: Blobs) -> str | None:
+    """The stored HTML of a page; None when it is not stored."""
+    if page.snapshot is None:
+        return None
+    try:
+        return (await blobs.get(page.snapshot)).decode(charset_of(page.content_type), "replace")
+    except (KeyError, LookupError):
+        return None
 
 
 async def _document(page: ChannelPage, blobs: Blobs) -> dict[str, Any]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from sitelore.model.errors import UsageError
-from sitelore.model.ids import TenantId, is_id
+from sitelore.model.ids import TenantId, is_id, new_uuid
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.webhooks import DeliveryListing, DeliveryState, EndpointChange
 from sitelore.platform.webhooks.endpoints import EndpointDisabled, NoSuchEndpoint, WebhookService
@@ -62,9 +62,9 @@ class WebhookRequest:
         """The caller's tenant."""
         return self.caller.tenant
 
-    async def record(self, action: str, webhook: str) -> None:
-        """Write to the audit log what the caller did with a webhook."""
-        await self.runs.record(self.caller, action, f"webhook:{webhook}")
+    def recording(self, action: str, webhook: str, when: Callable[[Any], bool] = bool) -> WebhookService:
+        """The service, with what the caller changes of this webhook in the audit log."""
+        return self.service.recording(self.runs.entry_for(self.caller, action, f"webhook:{webhook}", when))
 
 
 async def _of_caller(runs: Service, caller: Annotated[Caller, Depends(_permitted)]) -> WebhookRequest:
@@ -113,8 +113,9 @@ async def list_webhooks(own: Webhooks, limit: Limit = 100, offset: Offset = 0) -
 async def create_webhook(body: NewWebhook, own: Webhooks) -> Response:
     """Send events to a URL from now on. The answer has the secret that signs them; it is not shown again."""
     with _as_problems():
-        endpoint, secret = await own.service.create(own.tenant, body.url, body.types, enabled=body.enabled)
-    await own.record("webhook.created", endpoint.id)
+        number = new_uuid(own.service.now())
+        recording = own.recording("webhook.created", number, lambda _: True)
+        endpoint, secret = await recording.create(own.tenant, body.url, body.types, enabled=body.enabled, number=number)
     headers = {"Location": f"{router.prefix}/{endpoint.id}"}
     return json_response(webhook_with_secret(endpoint, secret), 201, headers)
 
@@ -139,8 +140,8 @@ async def change_webhook(webhook_id: WebhookId, body: WebhookChanges, own: Webho
     """Change URL or types, enable or disable. What a disabled webhook has not received becomes dead letters."""
     types = None if body.types is None else tuple(body.types)
     with _as_problems():
-        changed = await own.service.change(own.tenant, webhook_id, EndpointChange(body.url, types, body.enabled))
-    await own.record("webhook.changed", webhook_id)
+        change = EndpointChange(body.url, types, body.enabled)
+        changed = await own.recording("webhook.changed", webhook_id).change(own.tenant, webhook_id, change)
     return json_response(webhook_view(changed))
 
 
@@ -153,8 +154,7 @@ async def change_webhook(webhook_id: WebhookId, body: WebhookChanges, own: Webho
 async def delete_webhook(webhook_id: WebhookId, own: Webhooks) -> Response:
     """Delete a webhook endpoint with its delivery log."""
     with _as_problems():
-        await own.service.remove(own.tenant, webhook_id)
-    await own.record("webhook.deleted", webhook_id)
+        await own.recording("webhook.deleted", webhook_id).remove(own.tenant, webhook_id)
     return Response(status_code=204)
 
 
@@ -166,8 +166,8 @@ async def delete_webhook(webhook_id: WebhookId, own: Webhooks) -> Response:
 async def rotate_secret(webhook_id: WebhookId, body: Rotation, own: Webhooks) -> Response:
     """A new secret. For the grace period, messages carry the signatures of both."""
     with _as_problems():
-        endpoint, secret = await own.service.rotate(own.tenant, webhook_id, body.grace_seconds)
-    await own.record("webhook.rotated", webhook_id)
+        recording = own.recording("webhook.rotated", webhook_id)
+        endpoint, secret = await recording.rotate(own.tenant, webhook_id, body.grace_seconds)
     return json_response(webhook_with_secret(endpoint, secret))
 
 
@@ -211,9 +211,9 @@ async def replay_delivery(
 ) -> Response:
     """Deliver an event again, whatever became of it, with all attempts."""
     with _as_problems():
-        if not _EVENT_ID.fullmatch(event_id) or not await own.service.replay(own.tenant, webhook_id, int(event_id)):
+        recording = own.recording("webhook.replayed", webhook_id)
+        if not _EVENT_ID.fullmatch(event_id) or not await recording.replay(own.tenant, webhook_id, int(event_id)):
             raise NoSuchEndpoint
-    await own.record("webhook.replayed", webhook_id)
     return json_response(Replayed(1))
 
 
@@ -226,6 +226,6 @@ async def replay_dead_letters(webhook_id: WebhookId, body: ReplayPeriod, own: We
     """Deliver the dead letters of a period again; without times, all of them."""
     since, until = time_of(body.since, "body.since", _TIME), time_of(body.until, "body.until", _TIME)
     with _as_problems():
-        count = await own.service.replay_dead(own.tenant, webhook_id, since or 0.0, math.inf if until is None else until)
-    await own.record("webhook.replayed", webhook_id)
+        recording = own.recording("webhook.replayed", webhook_id, lambda _: True)
+        count = await recording.replay_dead(own.tenant, webhook_id, since or 0.0, math.inf if until is None else until)
     return json_response(Replayed(count))

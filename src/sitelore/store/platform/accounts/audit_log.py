@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from sitelore.model.ids import TenantId
-from sitelore.model.platform.audit_log import AuditEntry, AuditRecord, hash_of
+from sitelore.model.platform.audit_log import AuditEntry, AuditRecord, EntryFor, hash_of
 from sitelore.store.platform.schema import audit_log
 from sitelore.store.schema import tenants
 from sitelore.store.statements import read_page
+
+T = TypeVar("T")
 
 RECORDS_PER_READ = 1_000
 
@@ -36,6 +38,19 @@ def append(conn: sa.Connection, tenant: TenantId, entry: AuditEntry) -> AuditRec
     }  # fmt: skip
     conn.execute(sa.insert(audit_log).values(values))
     return record
+
+
+def recorded(conn: sa.Connection, tenant: TenantId, entry_for: EntryFor, change: Callable[[], T]) -> T:
+    """Make a change, and add the entry about it.
+
+    The tenant is locked first, as for changes of accounts: one lock order for all entries.
+    """
+    lock_tenant(conn, tenant)
+    result = change()
+    entry = entry_for(result)
+    if entry is not None:
+        append(conn, tenant, entry)
+    return result
 
 
 def lock_tenant(conn: sa.Connection, tenant: TenantId) -> None:

@@ -17,6 +17,7 @@ from sitelore.model.frontier import MediaCounts, Run
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.platform.channels import CrawlConfig, CrawlJob, NewCrawl, StartedCrawl, Trigger
 from sitelore.model.states import RunState
+from sitelore.store.platform.channels.pages import indexed_pages_of_run
 from sitelore.store.platform.schema import channels, crawl_jobs
 from sitelore.store.rows import RUN_COLUMNS, encode, run_of, storable
 from sitelore.store.runs.counts import counts, media_counts
@@ -147,4 +148,5 @@ def _job_of(conn: sa.Connection, tenant: TenantId, row: Any) -> CrawlJob:
         config=_config_decoder.decode(config),
         scheduled_for=scheduled_for,
         counts=counts(conn, tenant, run.id),
+        pages_indexed=indexed_pages_of_run(conn, tenant, run.id),
     )

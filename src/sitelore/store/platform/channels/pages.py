@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import SiteId, TenantId
+from sitelore.model.ids import RunId, SiteId, TenantId
 from sitelore.model.platform.channels import ChannelPage, PageFacets, PageListing, PageOrder, PageStatus
 from sitelore.model.search import Presence
 from sitelore.model.settings import Pipeline
@@ -101,6 +101,23 @@ def indexed_pages(conn: sa.Connection, tenant: TenantId, site: SiteId) -> int:
     return conn.scalar(sa.select(sites.c.indexed_pages).where(sites.c.tenant_id == tenant, sites.c.id == site)) or 0
 
 
+def count_screenshots(conn: sa.Connection, tenant: TenantId, site: SiteId) -> int:
+    """The number of pages with a screenshot."""
+    of_site = sa.and_(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.alias_of.is_(None))
+    return conn.scalar(sa.select(sa.func.count()).select_from(pages).where(of_site, pages.c.screenshot.is_not(None))) or 0
+
+
+def indexed_pages_of_run(conn: sa.Connection, tenant: TenantId, run: RunId) -> int:
+    """The number of pages of a run whose content is in the search index."""
+    of_run = sa.and_(runs.c.tenant_id == visits.c.tenant_id, runs.c.number == visits.c.run_number)
+    of_page = sa.and_(
+        pages.c.tenant_id == tenant, pages.c.site_id == runs.c.site_id, pages.c.url_id == visits.c.url_id,
+        pages.c.indexed == visits.c.document,
+    )  # fmt: skip
+    query = sa.select(sa.func.count()).select_from(visits.join(runs, of_run).join(pages, of_page))
+    return conn.scalar(query.where(runs.c.tenant_id == tenant, runs.c.id == run)) or 0
+
+
 def delete_page(conn: sa.Connection, tenant: TenantId, site: SiteId, page: int) -> bool:
     """Delete a page with its versions, links, chunks and vectors, until a later run finds it again. False without such a page.
 
@@ -187,7 +204,8 @@ def _stored_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int
         u.status_code.label("http_status"), u.state.label("state"), u.error.label("error"), u.run_id.label("run"),
         first_seen.label("first_seen_at"), read_at.label("last_crawled_at"), version.c.seen_at.label("last_changed_at"),
         p.document.label("document"), p.screenshot.label("screenshot"), p.noindex.label("noindex"),
-        sa.case((p.indexed.is_not(None), 1), else_=0).label("is_indexed"),
+        sa.case((p.indexed.is_not(None), 1), else_=0).label("is_indexed"), p.snapshot.label("snapshot"),
+        p.content_type.label("content_type"),
     )  # fmt: skip
     joined = PAGES_WITH_URL.outerjoin(version, current).outerjoin(latest, u.url_id == p.url_id)
     query = query.select_from(joined).where(p.tenant_id == tenant, p.site_id == site, p.alias_of.is_(None), ~_is_media(tenant))
@@ -210,7 +228,7 @@ def _unread_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int
     query = sa.select(
         site_urls.c.id, _url, sa.literal(PageStatus.FAILED.value), sa.literal(""),
         sa.literal(""), sa.literal(0), u.depth, u.status_code, u.state, u.error, u.run_id, number, u.fetched_at, number,
-        text, text, sa.literal(0), sa.literal(0),
+        text, text, sa.literal(0), sa.literal(0), text, text,
     )  # fmt: skip
     query = query.select_from(latest.join(site_urls, of_url)).where(u.state.in_(_FAILED), ~is_stored, ~is_deleted)
     return query if page is None else query.where(site_urls.c.id == page)
@@ -218,9 +236,9 @@ def _unread_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int
 
 def _page_of(row: Any) -> ChannelPage:
     (page, url, status, title, content_hash, word_count, depth, http_status, state, error, run, first_seen_at, last_crawled_at,
-     last_changed_at, document, screenshot, noindex, is_indexed) = row  # fmt: skip
+     last_changed_at, document, screenshot, noindex, is_indexed, snapshot, content_type) = row  # fmt: skip
     return ChannelPage(
         page, url, PageStatus(status), title, content_hash, word_count, depth, http_status,
         None if state is None else UrlState(state), error or "", run, first_seen_at, last_crawled_at, last_changed_at, document,
-        screenshot, bool(noindex), bool(is_indexed),
+        screenshot, bool(noindex), bool(is_indexed), snapshot, content_type or "",
     )  # fmt: skip

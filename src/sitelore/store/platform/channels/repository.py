@@ -101,6 +101,7 @@ def _statistics(conn: sa.Connection, tenant: TenantId, channel: Channel) -> Chan
     return ChannelStatistics(
         pages=channel_pages.count_pages(conn, tenant, channel.site),
         pages_indexed=channel_pages.indexed_pages(conn, tenant, channel.site),
+        screenshots=channel_pages.count_screenshots(conn, tenant, channel.site),
         crawls=total,
         crawls_failed=failed,
         media=crawl_jobs.media_of_crawls(conn, tenant, channel.id),

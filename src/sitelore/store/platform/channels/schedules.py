@@ -16,8 +16,9 @@ from sitelore.model.platform.channels import NewCrawl
 from sitelore.model.platform.schedules import Occurrence, Outcome, Planned, Schedule, ScheduleRule
 from sitelore.store.platform.channels.crawl_jobs import lock_site_of, start_crawl
 from sitelore.store.platform.schema import crawl_jobs, schedules
-from sitelore.store.schema import runs, tenants
+from sitelore.store.schema import runs
 from sitelore.store.statements import put_row
+from sitelore.store.tenants import SUSPENDED
 
 _c = schedules.c
 _COLUMNS = (
@@ -28,8 +29,7 @@ _COLUMNS = (
 
 def due_schedules(conn: sa.Connection, now: float, limit: int) -> list[Schedule]:
     """Schedules whose next crawl should start by now, the longest overdue first; not those of suspended tenants."""
-    suspended = sa.select(tenants.c.id).where(tenants.c.suspended_at.is_not(None))
-    query = sa.select(*_COLUMNS).where(_c.due_at <= now, _c.tenant_id.not_in(suspended))
+    query = sa.select(*_COLUMNS).where(_c.due_at <= now, _c.tenant_id.not_in(SUSPENDED))
     query = query.order_by(_c.due_at, _c.tenant_id, _c.channel_id).limit(limit)
     return [_schedule_of(row) for row in conn.execute(query)]
 

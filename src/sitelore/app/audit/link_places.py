@@ -1,0 +1,56 @@
+"""Adds to findings about links where the links are: the selector of each on the stored HTML of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sitelore.audit.catalogue import RULES
+from sitelore.audit.rule import Needs
+from sitelore.extract.link_selectors import link_selectors
+from sitelore.model.audit.findings import Evidence, Finding
+from sitelore.model.url import Url
+
+MAX_PAGES = 2_000
+"""Pages whose HTML one audit reads for this, those with the worst findings first."""
+
+Place = tuple[str, str, str]
+"""Page, target and fragment of a link."""
+
+
+async def with_selectors(findings: Sequence[Finding], html_of: Callable[[str], Awaitable[str]]) -> list[Finding]:
+    """The findings in their order; links on pages beyond `MAX_PAGES`, or without stored HTML, get no selector."""
+    wanted: dict[str, set[tuple[str, str]]] = {}
+    for finding in findings:
+        for page, target, fragment in _places(finding):
+            if page in wanted or len(wanted) < MAX_PAGES:
+                wanted.setdefault(page, set()).add((target, fragment))
+    known: dict[Place, str] = {}
+    for page, targets in wanted.items():
+        if html := await html_of(page):
+            for place, selector in link_selectors(html, Url.trusted(page), targets).items():
+                known[page, *place] = selector
+    return [replace(each, evidence=_located(each, known)) if known else each for each in findings]
+
+
+def _places(finding: Finding) -> Iterator[Place]:
+    evidence = finding.evidence
+    rule = RULES.get(finding.rule)
+    if rule is not None and Needs.LINKS in rule.needs and evidence.get("target") and "text" in evidence:
+        yield finding.url, str(evidence["target"]), str(evidence.get("fragment") or "")
+    for source in evidence.get("sources") or ():
+        yield source["page"], finding.url, ""
+
+
+def _located(finding: Finding, known: Mapping[Place, str]) -> Evidence:
+    places = [known.get(place, "") for place in _places(finding)]
+    if not any(places):
+        return finding.evidence
+    evidence: dict[str, Any] = dict(finding.evidence)
+    if evidence.get("sources"):
+        sources = zip(evidence["sources"], places[-len(evidence["sources"]) :], strict=True)
+        evidence["sources"] = [{**source, "selector": place} if place else source for source, place in sources]
+    elif places[0]:
+        evidence["selector"] = places[0]
+    return evidence

@@ -1,0 +1,92 @@
+"""Insight about topics: the phrases that distinguish each section of a site."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+MAX_TERMS = 40
+"""Of one page: its most frequent words and phrases."""
+MAX_COUNTED = 20_000
+"""Terms that are counted for a section or the site. Beyond it, those of one page alone are dropped."""
+MAX_SECTIONS = 200
+_MAX_CHARS = 6_000
+"""Of the start of a page's text."""
+_MIN_SHARE, _MIN_PAGES = 0.1, 2
+_MAX_SHARE = 0.3
+"""Terms on more than this share of all pages say nothing about a section."""
+_WORD = re.compile(r"[^\W\d_][\w'-]{3,39}")
+
+
+def terms_of(title: str, headings: Iterable[str], text: str) -> list[str]:
+    """The words and two-word phrases of a page that occur most, those of its title and headings counted three times."""
+    counts: Counter[str] = Counter()
+    for weight, part in ((3, title), *((3, each) for each in headings), (1, text[:_MAX_CHARS])):
+        words = [word.lower() for word in _WORD.findall(part)]
+        for word in words:
+            counts[word] += weight
+        for first, second in pairwise(words):
+            if first != second:
+                counts[f"{first} {second}"] += weight
+    return [term for term, count in counts.most_common(MAX_TERMS) if count > 1]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionTopics:
+    """A section with the phrases that distinguish it."""
+
+    section: str
+    pages: int
+    phrases: tuple[tuple[str, int], ...]
+    """Phrase and the number of pages of the section that have it, the most telling first."""
+
+
+class TopicCounts:
+    """How many pages of each section have a term among their most frequent ones."""
+
+    def __init__(self) -> None:
+        self._sections: dict[str, Counter[str]] = {}
+        self._sizes: Counter[str] = Counter()
+        self._site: Counter[str] = Counter()
+
+    def add(self, section: str, terms: Iterable[str]) -> None:
+        """Add a page."""
+        if section not in self._sections and len(self._sections) >= MAX_SECTIONS:
+            return
+        known = list(terms)
+        self._sizes[section] += 1
+        for counts in (self._sections.setdefault(section, Counter()), self._site):
+            counts.update(known)
+            if len(counts) > MAX_COUNTED:
+                for term in [term for term, count in counts.items() if count == 1]:
+                    del counts[term]
+
+    def sections(self, limit: int = 10) -> list[SectionTopics]:
+        """The sections with their phrases, the largest first."""
+        return [
+            SectionTopics(section, size, tuple(self._phrases(section, size, limit)))
+            for section, size in self._sizes.most_common()
+        ]
+
+    def _phrases(self, section: str, size: int, limit: int) -> Iterator[tuple[str, int]]:
+        """Yield the terms with the highest TF-IDF, without words that are part of a better phrase."""
+        pages, is_only = self._sizes.total(), len(self._sizes) == 1
+        least = max(_MIN_PAGES, _MIN_SHARE * size) if size > _MIN_PAGES else 1
+        scores: dict[str, float] = {}
+        for term, count in self._sections[section].items():
+            everywhere = max(count, self._site[term])
+            if count >= least and (
+                everywhere <= _MAX_SHARE * pages or (not is_only and count > everywhere / 2 and size < pages)
+            ):
+                scores[term] = count * math.log(1 + pages / everywhere) * (1.5 if " " in term else 1.0)
+        shown: list[str] = []
+        for term in sorted(scores, key=lambda each: (-scores[each], each)):
+            if len(shown) == limit:
+                return
+            if not any(term in other.split() or other in term.split() for other in shown):
+                shown.append(term)
+                yield term, self._sections[section][term]

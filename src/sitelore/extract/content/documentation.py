@@ -1,0 +1,435 @@
+"""Selects the content region of documentation, without its navigation.
+
+Manuals and reference pages are written to be read whole, and their see-also boxes, index tables and short definitions look like
+navigation to a scorer trained on the open web. So nothing is cut from them but units that are clearly navigation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from operator import mul
+
+from sitelore.extract import dom
+from sitelore.extract.content.block_scorer import LINK, ScoredPage, Units
+from sitelore.extract.content.selection import Cut, Selection, mark_bits, tag_bits, threshold_of
+from sitelore.extract.content.vocabulary import LANDMARK, MARK_OF_WORD, SHORTEST_PART, TAG_NUMBER
+
+_GENERATOR = re.compile(
+    r"asciidoc|bookdown|docbook|docfx|docsify|docusaurus|docutils|dokka|doxygen|exdoc|gi-docgen|gitbook|gtk-doc|haddock|hevea"
+    r"|javadoc|jsdoc|latex2html|latexml|makeinfo|mdbook|mintlify|mkdocs|odoc|pandoc|publican|quarto|rdoc|rustdoc|scaladoc"
+    r"|sphinx|starlight|tex4ht|texi2|typedoc|vitepress|vuepress|yard\b",
+    re.IGNORECASE,
+)
+_FORUM = re.compile(
+    r"discourse|flarum|fluxbb|invision|mybb|nodebb|phpbb|smf\b|simple machines|vbulletin|vanilla forums|xenforo", re.IGNORECASE
+)
+_SOCIAL = ("og:", "twitter:", "fb:")
+_COMMERCE = mark_bits("share", "ad", "cart", "review", "price", "carousel")
+_CROWD = (*(mark_bits(group) for group in ("share", "ad", "cart", "review", "price", "carousel", "comment", "related")),)
+_AUTHOR = mark_bits("author")
+_OF_INTEREST = _COMMERCE | _AUTHOR | mark_bits("comment", "related")
+_MANY_AUTHORS = 3
+_FEW_CROWD_MARKS = 2
+_REFERENCE_SHARE = 0.1
+_SURE_F1 = 0.65
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_MARK_OF_NAME = {word.decode(): marks for word, marks in MARK_OF_WORD.items()}
+_MARK_OF_PART = {word: marks for word, marks in _MARK_OF_NAME.items() if len(word) >= SHORTEST_PART}
+"""Words that count inside longer ones."""
+
+_ARTICLE, _MAIN, _NAV = (TAG_NUMBER[tag] for tag in (b"article", b"main", b"nav"))
+_BODY = TAG_NUMBER[b"body"]
+_REFERENCE_TAGS = frozenset({TAG_NUMBER[b"pre"], TAG_NUMBER[b"dl"]})
+_NAV_TAG = tag_bits(b"nav")
+_EDGE_TAGS = tag_bits(b"footer", b"form")
+_ASIDE_TAG = tag_bits(b"aside")
+_BANNER_MARKS = mark_bits("ad", "modal")
+_CONTENT_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"dl", b"p", b"pre", b"section"))
+_TABLE_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"table", b"tbody", b"tr", b"td", b"th"))
+_IN_TABLE, _IN_REFERENCE = LANDMARK[b"table"], LANDMARK[b"dl"] | LANDMARK[b"pre"]
+_HEADER = TAG_NUMBER[b"header"]
+_NAV_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary", "toolbar"})
+_REGION_NAMES = frozenset({
+    "apicontent", "article-body", "body", "content", "contents", "doc-content", "docs-content", "document", "entry-content",
+    "main", "main-content", "maincontent", "markdown-body", "md-content", "md-content__inner", "mw-content-text",
+    "mw-parser-output", "page-content", "post-content", "rst-content", "theme-doc-markdown",
+})  # fmt: skip
+"""Classes and ids by which documentation generators and publishing systems name the content."""
+_CERTAIN_NAVIGATION = re.compile(
+    r"(?:^|\s)(?:nav|nav(?:bar|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|breadcrumbs?"
+    r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer|site-?footer"
+    r"|colophon|search-?(?:box|bar|form)|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only"
+    r"|visually-?hidden)(?:$|\s)",
+    re.IGNORECASE,
+)
+"""Names of navigation and of the edges of a page, whatever is in them."""
+_NAVIGATION = re.compile(
+    r"(?:^|[\s_-])(?:nav\w*|crumbs?|menu(?:bar)?|toolbar|sidebar|side-?nav|related|header|prev\w*|next\w*)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+"""Names of navigation, where most of its words are links."""
+_BAR = re.compile(r"(?:^|[\s_-])(?:nav\w*|header|docnav|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE)
+"""Names of bars such as "Next: Modules, Up: Contents", where less is linked."""
+_CONTENTS = re.compile(
+    r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE
+)
+"""Names of tables of contents."""
+_DIRECTION = r"(?:prev(?:ious)?|next|up)"
+_DIRECTIONS = re.compile(
+    rf"(?:[\W_]*(?:{_DIRECTION}|home|top|contents|table of contents|index|page|chapter|section))*[\W_]*", re.IGNORECASE
+)
+"""All of a bar such as "previous | up | next"."""
+_ONE_DIRECTION = re.compile(_DIRECTION, re.IGNORECASE)
+_FIRST_DIRECTION = re.compile(rf"\W*{_DIRECTION}\s*:", re.IGNORECASE)
+"""How a bar such as "Next: Modules, Up: Contents" begins."""
+_PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index)\W*", re.IGNORECASE)
+"""The whole text that means the picture of an arrow."""
+_STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
+_MANY_LINKS = 0.5
+_MOSTLY_LINKS = 0.6
+_NOTHING_BUT_LINKS = 0.85
+_CONTENTS_LINKS = 0.4
+_BAR_LINKS, _BAR_WORDS = 0.3, 60
+_PROSE_WORDS = 30
+_EDGE_SHARE = 0.3
+_UNLIKELY = 0.3
+_CERTAINLY_NOT = 0.05
+_UNLIKELY_OUTSIDE = 0.05
+_MENU_WORDS = 20
+_MAX_LINKS = 20_000  # read for contents: links that nest would be read once for every level
+_TITLE_WORDS = 60
+_CONTENTS_REASON = "a table of contents"
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What a page's head says about the kind of page it is."""
+
+    metas: Sequence[tuple[str, str]] = ()
+    """Name, in lower case, and content of each `meta`."""
+    has_json_ld: bool = False
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether a documentation generator says that it wrote the page."""
+        return any(name == "generator" and _GENERATOR.search(content) for name, content in self.metas)
+
+    @property
+    def is_forum(self) -> bool:
+        """Whether forum software says that it wrote the page."""
+        return any(name == "generator" and _FORUM.search(content) for name, content in self.metas)
+
+    @property
+    def is_promoted(self) -> bool:
+        """Whether the page describes itself to social networks and search engines, which manuals hardly do."""
+        return self.has_json_ld or any(name.startswith(_SOCIAL) for name, _ in self.metas)
+
+
+NO_FACTS = PageFacts()
+
+
+def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Element]) -> bool:
+    """Whether a page is documentation: a generator wrote it, it is plain and sells nothing, or it is full of code or terms."""
+    if facts.is_generated or facts.is_forum:
+        return facts.is_generated
+    is_reference = _reference_share(page) >= _REFERENCE_SHARE and threshold_of(page.blocks.words, page.scores)[1] >= _SURE_F1
+    if facts.is_promoted and not is_reference:
+        return False
+    names = Counter(_marked_names(page, elements))
+    marks = {name: _marks_of(name) for name in names}
+    # Posts of many authors are a discussion.
+    if any(names[name] >= _MANY_AUTHORS for name, mark in marks.items() if mark & _AUTHOR):
+        return False
+    page_marks = 0
+    for mark in marks.values():
+        page_marks |= mark
+    is_plain = not facts.is_promoted and not page_marks & _COMMERCE
+    return is_plain or (is_reference and sum(1 for group in _CROWD if page_marks & group) <= _FEW_CROWD_MARKS)
+
+
+def _reference_share(page: ScoredPage) -> float:
+    """The share of words in code blocks and definition lists."""
+    elements, reference_words, end = page.elements, 0, 0
+    if _REFERENCE_TAGS.isdisjoint(elements.tag):
+        return 0.0
+    words = [0, *accumulate(page.blocks.words)]
+    for tag, first, last in zip(elements.tag, elements.first, elements.last, strict=True):
+        if tag in _REFERENCE_TAGS and first >= end:
+            reference_words += words[last] - words[first]
+            end = last
+    return reference_words / max(1, words[-1])
+
+
+def _marked_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str]:
+    """Class and role of the elements that may have a mark of interest. Ids do not count: they spell the text of headings."""
+    order = page.elements.order
+    for row, marks in enumerate(page.elements.marks):
+        if marks & _OF_INTEREST:
+            attr = elements[order[row]].attr
+            yield f"{attr('class') or ''} {attr('role') or ''}"
+
+
+@lru_cache(maxsize=4096)
+def _marks_of(names: str) -> int:
+    marks = 0
+    for word in _WORD.findall(names):
+        marks |= _marks_of_word(word.lower())
+    return marks
+
+
+@lru_cache(maxsize=4096)
+def _marks_of_word(word: str) -> int:
+    word_marks = _MARK_OF_NAME.get(word, 0)
+    for part, marks in _MARK_OF_PART.items():
+        if part in word:
+            word_marks |= marks
+    return word_marks
+
+
+def select_documentation(page: ScoredPage, units: Units, elements: list[dom.Element]) -> Selection:
+    """The content region of a page of documentation, without navigation."""
+    return _Documentation(page, units, elements).select()
+
+
+class _Documentation:
+    def __init__(self, page: ScoredPage, units: Units, elements: list[dom.Element]) -> None:
+        self._page, self._units = page, units
+        self._attr = [elements[order].attr for order in page.elements.order]
+        self._mass = [0.0, *accumulate(map(mul, page.scores, page.blocks.words))]
+        self._elements = elements
+        self._headings = [0, *accumulate([level > 0 for level in page.heading])]
+        self._references = [0, *accumulate([bits & _IN_REFERENCE > 0 for bits in page.landmarks])]
+        """Running counts of headings, and of blocks in code or definition lists."""
+        self._links_left = _MAX_LINKS
+        prose = self._prose()
+        region = self._named_region(prose)
+        self._is_named = region is not None
+        if region is None:
+            region = self._densest(prose)
+        self._first, self._last = page.elements.first[region], page.elements.last[region]
+
+    def select(self) -> Selection:
+        units = self._units
+        kept = [False] * len(self._page.heading)
+        cuts = []
+        open_units = [(0, False)]
+        while open_units:
+            unit, is_accepted = open_units.pop()
+            first, last = units.first[unit], units.last[unit]
+            is_outside = not is_accepted and (last <= self._first or first >= self._last)
+            reason = self._reason(unit, is_outside=is_outside) if unit else ""
+            if reason:
+                cuts.append(Cut(first, last, units.element[unit], reason))
+                continue
+            is_accepted = is_accepted or is_outside or (first >= self._first and last <= self._last)
+            for begin, end, level in units.own[unit]:
+                is_inside = begin >= self._first and end <= self._last
+                is_heading = level > 0 and not self._is_named
+                if is_accepted or is_inside or is_heading or self._is_likely_text(begin, end):
+                    kept[begin:end] = [True] * (end - begin)
+            open_units += [(child, is_accepted) for child in units.children[unit]]
+        first, last = self._title_range()
+        kept[first:last] = [True] * (last - first)
+        cuts = [cut for cut in cuts if cut.first < first or cut.last > last]
+        cuts += self._bars(kept)
+        self._drop_contents_headings(kept, cuts)
+        return Selection(kept, cuts, dropped=self._pictured_bars())
+
+    def _bars(self, kept: list[bool]) -> list[Cut]:
+        """Drop the kept blocks that lead to the pages before and after this one, and nowhere else."""
+        blocks, text = self._page.blocks, self._page.text
+        cuts = []
+        for block, (words, linked) in enumerate(zip(blocks.words, blocks.linked, strict=True)):
+            if not kept[block] or words > _BAR_WORDS or linked < _BAR_LINKS * words or not linked:
+                continue
+            line = text[blocks.begin[block] : blocks.end[block]].decode("utf-8", "replace")
+            line = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+            is_bar = len(_ONE_DIRECTION.findall(line)) > 1 and _DIRECTIONS.fullmatch(line)
+            if is_bar or _FIRST_DIRECTION.match(line):
+                kept[block] = False
+                cuts.append(Cut(block, block + 1, blocks.element[block], "a navigation bar"))
+        return cuts
+
+    def _drop_contents_headings(self, kept: list[bool], cuts: list[Cut]) -> None:
+        """Drop the headings of tables of contents that were cut, where nothing else is under them."""
+        levels = self._page.heading
+        for cut in cuts:
+            heading = cut.first - 1
+            if cut.reason != _CONTENTS_REASON or heading < 0 or not levels[heading]:
+                continue
+            following = next((levels[block] for block in range(cut.last, len(kept)) if kept[block]), 1)
+            kept[heading] = kept[heading] and not 0 < following <= levels[heading]
+
+    def _pictured_bars(self) -> list[int]:
+        """Rows of the elements that hold nothing but pictures of arrows to other pages or to the top of this one."""
+        rows, bars = self._page.elements, list[int]()
+        for row, (first, last, order) in enumerate(zip(rows.first, rows.last, rows.order, strict=True)):
+            up = max(rows.parent[row], 0)
+            if first != last or rows.first[up] == rows.last[up] or self._links_left < 0:
+                continue
+            pictures = dom.elements_list(self._elements[order], "img")
+            self._links_left -= len(pictures)
+            if pictures and all(
+                dom.is_inside(picture, "a") and _PICTURED.fullmatch(picture.attr("alt") or "") for picture in pictures
+            ):
+                bars.append(row)
+        return bars
+
+    def _is_likely_text(self, first: int, last: int) -> bool:
+        """Whether loose text outside a region that nothing names may be content all the same."""
+        words = sum(self._page.blocks.words[first:last])
+        return not self._is_named and self._mass[last] - self._mass[first] >= _UNLIKELY_OUTSIDE * words
+
+    def _named_region(self, text: list[int]) -> int | None:
+        """Row of the element that is the content: `main` or an article, else one with a name that is known for it.
+
+        Of nested ones with about the same text, the innermost. `text` is the running count of prose.
+        """
+        rows = self._page.elements
+        strong, named, articles = [], [], []
+        for row, (first, last, tag) in enumerate(zip(rows.first, rows.last, rows.tag, strict=True)):
+            if first == last or tag == _BODY:
+                continue
+            candidate = (text[last] - text[first], first - last, row)
+            attr = self._attr[row]
+            if tag == _MAIN or (attr("role") or "").lower() == "main":
+                strong.append(candidate)
+            elif tag == _ARTICLE:
+                articles.append(candidate)
+            elif (attr("id") or "").lower() in _REGION_NAMES or not _REGION_NAMES.isdisjoint(
+                (attr("class") or "").lower().split()
+            ):
+                named.append(candidate)
+        whole = text[-1]
+        if articles and max(articles)[0] >= _ARTICLE_SHARE * whole:
+            strong += articles
+        for candidates, least in ((strong, _STRONG_SHARE), (named, _NAMED_SHARE)):
+            most = max((size for size, _, _ in candidates), default=-1)
+            if most >= least * whole:
+                return max((length, row) for size, length, row in candidates if size >= _ALIKE_SHARE * most)[1]
+        return None
+
+    def _densest(self, text: list[int]) -> int:
+        """Row of the innermost element that holds nearly all prose."""
+        rows = self._page.elements
+        wide = [row for row in range(len(rows)) if text[rows.last[row]] - text[rows.first[row]] >= _DENSEST_SHARE * text[-1]]
+        return wide[-1] if wide else 0
+
+    def _prose(self) -> list[int]:
+        """Running count of words that are neither in links nor in navigation."""
+        page = self._page
+        counts = [count - linked for count, linked in zip(page.blocks.words, page.blocks.linked, strict=True)]
+        rows = page.elements
+        end = 0
+        for row, (first, last, tag) in enumerate(zip(rows.first, rows.last, rows.tag, strict=True)):
+            if first >= end and (tag == _NAV or (self._attr[row]("role") or "").lower() in _NAV_ROLES):
+                counts[first:last] = [0] * (last - first)
+                end = last
+        return [0, *accumulate(counts)]
+
+    def _reason(self, unit: int, *, is_outside: bool) -> str:
+        """Why a unit is cut; empty where it stays."""
+        units = self._units
+        first, last, row = units.first[unit], units.last[unit], units.element[unit]
+        if is_outside and (self._is_named or not self._is_likely(unit)):
+            return "outside the content region"
+        if units.kind[unit] == LINK and self._mass[last] - self._mass[first] < _CERTAINLY_NOT * units.words[unit]:
+            return "a link between elements"
+        if row < 0 or (first <= self._first and last >= self._last):
+            return ""
+        words, tags, tag = units.words[unit], units.tags[unit], self._page.elements.tag[row]
+        attr = self._attr[row]
+        if tags & _NAV_TAG or (attr("role") or "").lower() in _NAV_ROLES:
+            return "navigation by its tag or role"
+        is_linked = units.linked[unit] > _MANY_LINKS * words
+        score = (self._mass[last] - self._mass[first]) / words
+        name = f"{attr('class') or ''} {attr('id') or ''}"
+        is_small = words <= _EDGE_SHARE * units.words[0]
+        is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (tag not in _CONTENT_TAGS and self._is_named_navigation(row))
+        # The header of an article holds its title.
+        is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and self._headings[first] == self._headings[last])
+        if is_small and is_edge:
+            return "navigation, a footer or a form"
+        is_secondary = tags & _ASIDE_TAG or _marks_of(attr("class") or "") & _BANNER_MARKS
+        if is_small and is_secondary and not self._is_named and score < _UNLIKELY:
+            return "an aside or a banner"
+        is_named = tag not in _CONTENT_TAGS and _NAVIGATION.search(name) and ("nav" in name.lower() or tag not in _TABLE_TAGS)
+        if is_linked and is_named:
+            return "named as navigation, and mostly links"
+        is_bar = words <= _BAR_WORDS and units.linked[unit] > _BAR_LINKS * words and score < _UNLIKELY
+        if is_bar and tag not in _CONTENT_TAGS and _BAR.search(name) and self._headings[first] == self._headings[last]:
+            return "a navigation bar"
+        if self._is_contents(unit, name):
+            return _CONTENTS_REASON
+        is_menu = units.linked[unit] > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT
+        return "a menu" if is_menu and not self._is_named and tag not in _CONTENT_TAGS | _TABLE_TAGS else ""
+
+    def _is_named_navigation(self, row: int) -> bool:
+        """Whether an element, or one in it with all of its text, has a name that is certainly navigation's."""
+        rows = self._page.elements
+        first, last = rows.first[row], rows.last[row]
+        while row < len(rows) and rows.first[row] == first and rows.last[row] == last and rows.tag[row] not in _CONTENT_TAGS:
+            attr = self._attr[row]
+            if _CERTAIN_NAVIGATION.search(f"{attr('class') or ''} {attr('id') or ''}"):
+                return True
+            row += 1
+        return False
+
+    def _is_likely(self, unit: int) -> bool:
+        """Whether a unit outside a region that nothing names may be content all the same: footnotes, a last section."""
+        first, last, words = self._units.first[unit], self._units.last[unit], self._units.words[unit]
+        if first >= self._last and self._headings[last] > self._headings[first]:
+            return True
+        if self._references[last] > self._references[first]:
+            return True
+        is_linked = self._units.linked[unit] > _MANY_LINKS * words
+        return not is_linked and self._mass[last] - self._mass[first] >= _UNLIKELY_OUTSIDE * words
+
+    def _is_contents(self, unit: int, name: str) -> bool:
+        """Whether a unit is a table of contents, by its name or because it links to this page alone, on a page with text."""
+        units = self._units
+        linked, words = units.linked[unit], units.words[unit]
+        if units.words[0] - units.linked[0] < _PROSE_WORDS:
+            return False
+        if _CONTENTS.search(name):
+            return linked >= _CONTENTS_LINKS * words
+        first, last = units.first[unit], units.last[unit]
+        is_index = self._headings[last] > self._headings[first] or self._page.landmarks[first] & _IN_TABLE
+        if linked < _NOTHING_BUT_LINKS * words or is_index:
+            return False
+        element = self._elements[self._page.elements.order[units.element[unit]]]
+        link = dom.first(element, "a")
+        if link is None or not (link.attr("href") or "").startswith("#") or self._links_left < 0:
+            return False
+        targets = [link.attr("href") or "" for link in dom.elements_list(element, "a")]
+        self._links_left -= len(targets)
+        if len(targets) < 2 or not all(target.startswith("#") for target in targets):
+            return False
+        return sum(target[1:] in self._names for target in targets) * 2 >= len(targets)
+
+    @cached_property
+    def _names(self) -> set[str]:
+        """Names of places on the page that a link can lead to."""
+        named = dom.select(self._elements[0], "[id],a[name]")
+        return {name for element in named for name in (element.attr("id"), element.attr("name")) if name}
+
+    def _title_range(self) -> tuple[int, int]:
+        """The blocks of the page's title where it is outside the region: its `h1`, with the element that is all about it."""
+        levels, units = self._page.heading, self._units
+        if 1 in levels[self._first : self._last] or 1 not in levels[: self._first]:
+            return 0, 0
+        title = levels.index(1)
+        for unit in range(1, len(units)):
+            if units.first[unit] <= title < units.last[unit] <= self._first and units.element[unit] >= 0:
+                attr = self._attr[units.element[unit]]
+                name = f"{attr('class') or ''} {attr('id') or ''}"
+                is_short = units.words[unit] <= _TITLE_WORDS and units.linked[unit] <= _MANY_LINKS * units.words[unit]
+                is_menu = units.tags[unit] & _NAV_TAG or (attr("role") or "").lower() in _NAV_ROLES or "nav" in name.lower()
+                if is_short and not is_menu and "menu" not in name.lower():
+                    return units.first[unit], units.last[unit]
+        return 0, 0
