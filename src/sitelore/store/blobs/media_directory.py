@@ -116,7 +116,7 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def _keys(root: Path, tenant: TenantId, stored_before: float) -> list[str]:
-    """The keys of files. Unfinished files are removed: only this thread writes any, so they are of a process that was killed."""
+    """The keys of files. Unfinished files are removed: only this thread writes any, so a killed process left them."""
     keys: list[str] = []
     for directory in directories_of(tenant):
         for folder, _, names in os.walk(root / directory):
