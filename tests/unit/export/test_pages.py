@@ -141,7 +141,7 @@ async def test_a_description_is_a_whole_sentence_of_the_page_and_no_notice(store
     descriptions = [line.partition(": ")[2] for line in lines if line.startswith("- [Page ")]
     assert descriptions == [
         "It grinds corn (i.e. wheat) and other grain by wind.",
-        f"{' '.join(['Word', *['word'] * 38])} …",
+        f"{' '.join(['Word', *['word'] * 39])} …",
         "The keeper lives in the house beside the mill.",
     ]
 
