@@ -67,7 +67,8 @@ def test_every_setting_is_the_same_on_the_command_line_in_files_in_python_and_in
     path.write_text(f"[crawl]\n{name} = {json.dumps(value)}\n", encoding="utf-8")
     [in_file] = crawl_plans([URL], {}, read_config(path))
     group, _, last = name.rpartition(".")
-    in_python = sitelore.Crawler(URL, **({group: {last: value}} if group else {name: value})).settings
+    arguments: dict[str, Any] = {group: {last: value}} if group else {name: value}
+    in_python = sitelore.Crawler(URL, **arguments).settings
     assert plan.settings == in_file.settings == in_python
     assert plan.settings != crawl_plans([URL], {})[0].settings
     if not setting.not_in_api and name != "documents":  # the default of the API is another one

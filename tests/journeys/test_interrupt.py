@@ -39,7 +39,7 @@ async def test_an_interrupted_crawl_resumes_to_the_same_export_and_fetches_no_ad
 
 
 def test_a_second_interrupt_abandons_the_requests_in_flight(tmp_path: Path) -> None:
-    graph = Graph(24, 6)
+    graph = Graph(24, 30)
     with serve_site(lambda _: None) as http_server:
         http_server.pages = graph.pages(http_server.origin)
         http_server.delay_s = 60.0

@@ -130,7 +130,7 @@ async def test_a_description_is_a_whole_sentence_of_the_page_and_no_notice(store
         "": "Everything about the mills of the north and their keepers.",
         "a": "It grinds corn (i.e. wheat) and other grain by wind. More.",
         "b": f"{long.capitalize()}.",
-        "c": "This page is licensed under the Mill Licence Version 2.\nThe keeper lives in the house beside the mill.",
+        "c": "This page is licensed under the Mill Licence Version 2.\nThe keeper lives in the cottage beside the mill.",
     }
     for name, text in texts.items():
         stored.page(f"http://x.org/manual/{name}", title=f"Page {name}".strip(), text=text)
@@ -142,7 +142,7 @@ async def test_a_description_is_a_whole_sentence_of_the_page_and_no_notice(store
     assert descriptions == [
         "It grinds corn (i.e. wheat) and other grain by wind.",
         f"{' '.join(['Word', *['word'] * 39])} …",
-        "The keeper lives in the house beside the mill.",
+        "The keeper lives in the cottage beside the mill.",
     ]
 
 
