@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -13,8 +14,9 @@ from tests.interfaces.api import Api, serving_api, whole_app
 from tests.support.http_server import HttpServer, page, prose, redirect, serve_site, site
 
 import sitelore
-from sitelore.app.config.catalogue import SETTINGS
+from sitelore.app.config.catalogue import SETTINGS, settings_in_files
 from sitelore.app.config.file import read_config
+from sitelore.app.config.plans import crawl_plans
 from sitelore.app.config.sources import set_values
 from sitelore.model.errors import BadConfig, UsageError
 from sitelore.serve.context import ApiSettings
@@ -32,23 +34,54 @@ def nested(field: str, value: Any) -> dict[str, Any]:
     return {group: {name: value}} if group else {name: value}
 
 
+EXAMPLES = {
+    "seeds": ["https://example.com/b"], "sitemaps": ["https://example.com/s.xml"], "overrides": [{"domain": "example.com"}],
+    "accept_language": "de", "user_agent": "x", "scope": "prefix", "personal_ids": ["us-ssn"], "identity.slash": "add",
+    "identity.query": "sort", "prefetch": "off", "read": "content", "rendering.mode": "never", "media.types": ["IMAGE"],
+    "personal": "off", "ttl_s": "1h", "time_limit_s": "1h",
+}  # fmt: skip
+
+
+def another_value(setting: Any) -> Any:
+    """A value that is not the default."""
+    default = setting.default()
+    if setting.name in EXAMPLES:
+        return EXAMPLES[setting.name]
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, tuple):
+        return ["x"]
+    return 7 if default is None else default + 1
+
+
+def as_typed(value: Any) -> str:
+    """A value as text of an option."""
+    return ",".join(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@pytest.mark.parametrize("setting", settings_in_files(), ids=lambda own: own.name)
+def test_every_setting_is_the_same_on_the_command_line_in_files_in_python_and_in_the_api(setting: Any, tmp_path: Path) -> None:
+    value, name = another_value(setting), setting.name
+    [plan] = crawl_plans([URL], set_values([f"{name}={as_typed(value)}"]))
+    path = tmp_path / "sitelore.toml"
+    path.write_text(f"[crawl]\n{name} = {json.dumps(value)}\n", encoding="utf-8")
+    [in_file] = crawl_plans([URL], {}, read_config(path))
+    group, _, last = name.rpartition(".")
+    arguments: dict[str, Any] = {group: {last: value}} if group else {name: value}
+    in_python = sitelore.Crawler(URL, **arguments).settings
+    assert plan.settings == in_file.settings == in_python
+    assert plan.settings != crawl_plans([URL], {})[0].settings
+    if not setting.not_in_api and name != "documents":  # the default of the API is another one
+        requested: Any = of_request(nested(setting.field, value))
+        typed: Any = plan.settings
+        for part in name.split("."):
+            requested, typed = getattr(requested, part), getattr(typed, part)
+        assert requested == typed or (name == "exclude" and set(typed) <= set(requested))
+
+
 @pytest.mark.parametrize("setting", [own for own in SETTINGS if not own.not_in_api], ids=lambda own: own.name)
 def test_every_setting_has_a_field_that_sets_it(setting: Any) -> None:
-    examples = {
-        "seeds": ["https://example.com/b"], "sitemaps": ["https://example.com/s.xml"], "overrides": [{"domain": "example.com"}],
-        "accept_language": "de", "user_agent": "x", "scope": "prefix", "personal_ids": ["us-ssn"], "identity.slash": "add",
-        "identity.query": "sort", "prefetch": "off", "read": "content", "rendering.mode": "never", "media.types": ["IMAGE"],
-        "personal": "off",
-    }  # fmt: skip
-    default = setting.default()
-    if setting.name in examples:
-        value = examples[setting.name]
-    elif isinstance(default, bool):
-        value = not default
-    elif isinstance(default, tuple):
-        value = ["x"]
-    else:
-        value = 7 if default is None else default + 1
+    value = another_value(setting)
     if setting.name == "documents":
         value = True
     before, after = of_request({}), of_request(nested(setting.field, value))

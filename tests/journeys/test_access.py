@@ -220,6 +220,33 @@ def test_a_proxy_of_the_environment_is_used_for_other_hosts(tmp_path: Path) -> N
     assert f"GET {seed}" in proxy.targets
 
 
+def test_a_host_of_the_option_no_proxy_is_fetched_directly(tmp_path: Path) -> None:
+    with serve_gate(Gate(pages())) as site, serve_proxy("http") as proxy:
+        typed = ["crawl", f"{site.origin}/", "--proxy", proxy.url, "--no-proxy", "127.0.0.0/8", "--delay", "0"]
+        done = run_cli(*typed, "--data", str(tmp_path / "data"), env=NO_PROXIES)
+    assert done.code == 0, done.err
+    assert proxy.targets == []
+
+
+def test_the_configuration_file_gives_access_and_chooses_the_files(tmp_path: Path) -> None:
+    with serve_gate(Gate(pages(), ("authorization", ENCODED))) as site:
+        (tmp_path / "sitelore.toml").write_text(
+            f'[crawl]\ndelay = 0\nrender = "never"\n[[site]]\nurl = "{site.origin}/"\nauth = "env:GATE_AUTH"\n'
+            f'headers = {{X-Key = "env:GATE_KEY"}}\noutput = ["jsonl"]\nout = "files"\nindex = false\n'
+        )
+        env = {**NO_PROXIES, "GATE_AUTH": f"ann:{PASSWORD}", "GATE_KEY": TOKEN}
+        done = run_cli("crawl", "--json", cwd=tmp_path, env=env)
+        shown = run_cli("config", f"{site.origin}/", cwd=tmp_path, env=env)
+    assert done.code == 0, done.err
+    assert done.summary["pages"] == 2
+    assert site.seen("x-key") == {TOKEN}
+    written = [path.name for path in (tmp_path / "files").iterdir() if not path.name.startswith(".")]
+    assert written == ["pages.jsonl"]
+    assert "env:GATE_AUTH" in shown.out
+    assert stored_secrets(tmp_path) == set()
+    assert not any(secret in text for secret in SECRETS for text in (done.out, done.err, shown.out))
+
+
 def test_a_site_with_an_own_authority_needs_its_file_or_the_option_insecure(
     certificate: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -38,6 +38,28 @@ async def test_an_interrupted_crawl_resumes_to_the_same_export_and_fetches_no_ad
         assert refetched(http_server) <= (await stored_counts(cut)).prefetch_unused
 
 
+def test_a_second_interrupt_abandons_the_requests_in_flight(tmp_path: Path) -> None:
+    graph = Graph(24, 30)
+    with serve_site(lambda _: None) as http_server:
+        http_server.pages = graph.pages(http_server.origin)
+        http_server.delay_s = 60.0
+        with start_cli("crawl", http_server.url(), "--data", str(tmp_path), *FLAGS) as process:
+            assert http_server.wait_for_hits(1)
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            while b"stopping" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        assert process.returncode == 11, err.decode()
+        assert [line for line in err.decode().splitlines() if " queued, " not in line] == [
+            f"sitelore: interrupted after 0 pages; continue with `sitelore crawl --resume --data {tmp_path}`"
+        ]
+        assert b'"INTERRUPTED"' in out
+        http_server.delay_s = 0.0
+        assert run_cli("crawl", "--data", str(tmp_path), *FLAGS, "--resume").code == 0
+
+
 def test_resuming_an_ended_run_is_an_error_that_says_so(tmp_path: Path) -> None:
     graph = Graph(22, 60)
     with serve_site(lambda _: None) as http_server:

@@ -85,6 +85,38 @@ async def test_actions_change_the_page_before_it_is_read(browser: Browser) -> No
         assert "part 3" not in limited.response.body.decode()
 
 
+FEED = f"""<!doctype html><title>Feed</title><main><h1>Feed</h1><p>{prose("feed", 60)}</p><div id=panel>Overview</div>
+<button id=tab>Details</button><ul id=list></ul><div id=end style="height:10px"></div></main><script>
+let part = 0, isBusy = false; const list = document.getElementById('list'), panel = document.getElementById('panel')
+const more = async () => {{
+  if (isBusy || part == 4) return
+  isBusy = true
+  const items = await (await fetch('/part?' + part++)).text()
+  list.insertAdjacentHTML('beforeend', `<li style="height:900px">${{items}}</li>`)
+  isBusy = false
+}}
+addEventListener('scroll', more); more()
+document.getElementById('tab').onclick = async () => {{
+  panel.textContent = 'Loading'
+  panel.innerHTML = '<p>' + await (await fetch('/details')).text() + '</p>'
+}}</script>"""
+
+
+async def test_an_endless_list_is_scrolled_to_its_end_and_a_tab_is_opened(browser: Browser) -> None:
+    feed: dict[str, Answer | None] = {
+        "/": Answer(body=FEED.encode()),
+        "/details": Answer(body=b"the second tab"),
+        **{f"/part?{number}": Answer(body=f"story {number}".encode()) for number in range(4)},
+    }
+    actions = (PageAction(ActionKind.SCROLL, "end"), click("#tab"), wait("#panel p"))
+    with serve_site(feed.get) as server:
+        rendered = await render(browser, f"{server.origin}/", *actions)
+    text = rendered.response.body.decode()
+    assert rendered.action_problems == ()
+    for content in ("story 0", "story 1", "story 2", "story 3", "the second tab"):
+        assert content in text
+
+
 async def test_an_action_that_does_not_work_is_reported_and_the_page_is_read(browser: Browser) -> None:
     with serve_site(pages().get) as server:
         actions = (click("#absent"), wait("#never"), click("#away"), click("#open"))

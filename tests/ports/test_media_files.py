@@ -83,6 +83,17 @@ async def test_what_is_no_key_or_not_there_is_not_read(files: MediaFiles, key: s
         await files.get(key)
 
 
+async def test_what_a_killed_process_left_unfinished_is_removed(tmp_path: Path) -> None:
+    files = DirectoryMediaFiles(tmp_path)
+    await files.put(KEY, b"one")
+    unfinished = (tmp_path / files.place(OTHER)).with_name(".half.pdf.part")
+    unfinished.parent.mkdir()
+    unfinished.write_bytes(b"half")
+    assert await keys(files) == {KEY}
+    assert not unfinished.exists()
+    await files.close()
+
+
 async def test_a_file_that_was_put_again_is_not_deleted(files: MediaFiles) -> None:
     await files.put(KEY, b"one")
     await files.put(OTHER, b"two")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.ports.frontier import NOW, facts, started, the_row, u
 
 from sitelore.model.frontier import Effects, Lease, PageUpdate, Run, Settlement, Verdict
-from sitelore.model.ids import BlobKey
+from sitelore.model.ids import BlobKey, TenantId
+from sitelore.model.platform.media import screenshot_key
 from sitelore.model.rendering import RenderMetrics, RenderNote, RenderReason, SiteRendering
 from sitelore.model.settings import CrawlSettings, Rendering, RenderMode
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.platform import media
+from sitelore.store.platform.media_library import SqlMediaLibrary
 
 NOTE = RenderNote(
     RenderReason.SHELL, ("nothing stands in <div#root>", 'a "notice"'), RenderMetrics(0.1, 0.2, 0.3, 40, 500, 6, 7, 8)
@@ -46,6 +50,24 @@ async def test_the_render_note_of_a_page_is_stored(ledger: SqlLedger) -> None:
     assert untold is not None
     assert (untold.render_reason, untold.screenshot, (await the_row(ledger, run, "b")).render) == (None, None, None)
     assert (await ledger.counts(run.id)).rendering == {"shell": 1}
+
+
+async def test_pages_refer_to_the_files_of_their_screenshots(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media, "MEDIA_PER_READ", 2)
+    run, held = await started(ledger, "a", "b", "c", "d")
+    library = SqlMediaLibrary(ledger._engine, ledger._tenant)
+    folder = await library.screenshot_folder(run.site)
+    assert folder == str(run.site), "there is no channel"
+    assert len({lease.url_id for lease in held}) == 4
+    keys = {lease.url: BlobKey(screenshot_key(folder, lease.url_id)) for lease in held if lease.url.path != "/d"}
+    pages = {lease.url: replace(facts(lease.url.path), screenshot=keys.get(lease.url)) for lease in held}
+    done = [
+        Settlement(lease, Verdict(UrlState.VISITED, 200), Effects(page=pages[lease.url], fetched=True), NOW) for lease in held
+    ]
+    assert all(await ledger.settle(done))
+    assert {key async for part in library.references() for key in part} == set(keys.values())
+    other = library.for_tenant(TenantId(ledger._tenant + 1))
+    assert [part async for part in other.references() if part] == []
 
 
 async def test_a_run_uses_the_render_statistics_from_its_creation(ledger: SqlLedger) -> None:

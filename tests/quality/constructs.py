@@ -499,6 +499,11 @@ LISTS = (
         "list_with_quote", "<ul><li>a<blockquote>q</blockquote></ul>", "<ul><li>a<blockquote><p>q</p></blockquote></li></ul>"
     ),
     Construct("list_with_empty_items", "<ul><li></li><li>a<li> <b></b><li>&nbsp;</ul>", "<ul><li>a</li></ul>"),
+    Construct(
+        "list_nested_deeper_than_renderers_read",
+        "<ul><li>item" * 14 + "</ul>" * 14,
+        "<ul><li>item" * 8 + "<ul>" + "<li>item</li>" * 6 + "</ul>" + "</li></ul>" * 8,
+    ),
     Construct("lists_next_to_each_other", "<ul><li>a</ul><ul><li>b</ul>", "<ul><li>a</li></ul><ul><li>b</li></ul>"),
     Construct(
         "list_with_wrapped_items", "<ul><div><li>a</li></div><div><li>b</li></div></ul>", "<ul><li>a</li><li>b</li></ul>"

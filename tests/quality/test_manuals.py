@@ -33,7 +33,7 @@ def page_of(name: str) -> MarkedPage:
 
 def markdown_of(html: str, name: str) -> str:
     headers = (("content-type", "text/html; charset=utf-8"),)
-    reading = read(Response(Url(f"http://manual.example/docs/{name}.html"), 200, headers, html.encode()), ReadOptions())
+    reading = read(Response(Url(f"http://mills.example/{name}.html"), 200, headers, html.encode()), ReadOptions())
     assert reading.document is not None
     return str(json.loads(zstandard.decompress(reading.document.data))["markdown"])
 

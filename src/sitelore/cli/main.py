@@ -45,7 +45,7 @@ COMMANDS = {
     "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
     "login": _Command("login", "Log in to a site and store the session for crawls."),
     "search": _Command("search", "Search the crawled pages."),
-    "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
+    "audit": _Command("audit", "Show what is wrong with a crawled site."),
     "insights": _Command("audit", "Show figures about a crawled site, from its latest audit."),
     "fix": _Command("fix", "Write patches that fix what an audit has found."),
     "extract": _Command("extract", "Convert HTML to Markdown, without network or state."),

@@ -88,8 +88,9 @@ class Worker:
                     if not await self._step() and (run := await self._reconcile(subscription)):
                         await self._prefetcher.close()
                         return run
-        except BaseException:
-            await self._drain(background)
+        except BaseException as reason:
+            is_abandoned = stop.is_set() and isinstance(reason, asyncio.CancelledError)
+            await self._drain(background, 0.0 if is_abandoned else self._config.drain_s)
             raise
         finally:
             for task in background:
@@ -321,7 +322,7 @@ class Worker:
                 )
                 published = counts
 
-    async def _drain(self, background: list[asyncio.Task[None]]) -> None:
+    async def _drain(self, background: list[asyncio.Task[None]], wait_s: float) -> None:
         """Let active visits finish for a while, write them, and release the remaining leases.
 
         A failing ledger must not hide the original error, and an unreachable one must not block the process.
@@ -329,10 +330,13 @@ class Worker:
         self._draining = True
         await self._prefetcher.close()
         if self._visits:
-            _, late = await asyncio.wait(self._visits, timeout=self._config.drain_s)
-            for visit_task in late:
-                visit_task.cancel()
-            await asyncio.gather(*self._visits, return_exceptions=True)
+            late = self._visits
+            try:
+                _, late = await asyncio.wait(self._visits, timeout=wait_s)
+            finally:  # also when this is cancelled: a visit must not go on with a client that is closed
+                for visit_task in late:
+                    visit_task.cancel()
+                await asyncio.gather(*self._visits, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_WRITE_TIMEOUT_S):
                 await self._write_pending(background[0])

@@ -31,8 +31,11 @@ _BLANKS = re.compile(r"\s+")
 _BRACKETS = re.compile(r"([\\\[\]])")
 _WORD_BREAKS = re.compile(r"[-_+.\s]+")
 _SEPARATOR = re.compile(r"\s+[|·•»:\u2014\u2013-]+\s+")
-_SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
-_NOTICE = re.compile(r"©|copyright\b|last updated\b", re.IGNORECASE)
+_SENTENCE = re.compile(
+    r".+?(?<!\bi\.e)(?<!\be\.g)(?<!\betc)(?<!\bcf)(?<!\bvs)(?<!\bno)(?<!\bapprox)[.!?](?=\s|$)", re.IGNORECASE
+)
+"""A sentence, which does not end with an abbreviation."""
+_NOTICE = re.compile(r"^(?:©|copyright\b|last updated\b)|\blicensed under\b|\bhistory and license\b", re.IGNORECASE)
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]\\]|\\.)*)\]\(")
 _SITE_PARTS = 3
 """So many pages must share a part of their titles to make it the name of the site, and at least half of all."""
@@ -108,7 +111,8 @@ async def _site_list(rows: Rows, blobs: Blobs, site: str) -> _SiteList:
             entries.append(_Entry(row, title, _description(document, title), _is_list(row.url, document)))
     name = _site_name(entry.title for entry in entries)
     entries = [_Entry(entry.row, _without_site(entry.title, name), entry.description, entry.is_list) for entry in entries]
-    home = next((entry for entry in entries if entry.url.is_root), None)
+    top = _common_folder([entry.url for entry in entries])
+    home = next((entry for entry in entries if entry.url.is_root or entry.url.path == top), None)
     listed = [entry for entry in entries if not entry.is_list]
     summary = (home.description if home else "") or f"{len(listed)} page{'' if len(listed) == 1 else 's'} of {site}."
     return _SiteList(name or (home.title if home else "") or site, summary, _sections(entries, listed))
@@ -201,9 +205,14 @@ def _description(document: dict[str, Any], title: str) -> str:
         return own
     for line in document.get("text", "").splitlines():
         sentence = _SENTENCE.match(_BLANKS.sub(" ", line).strip(" -*•"))
-        if sentence and len(sentence[0].split()) >= _MIN_SENTENCE_WORDS and not _NOTICE.match(sentence[0]):
-            return sentence[0] if len(sentence[0]) <= _MAX_SENTENCE_CHARS else ""
+        if sentence and len(sentence[0].split()) >= _MIN_SENTENCE_WORDS and not _NOTICE.search(sentence[0]):
+            return _cut(sentence[0], _MAX_SENTENCE_CHARS)
     return ""
+
+
+def _cut(text: str, max_chars: int) -> str:
+    """The text, or its first words with an ellipsis."""
+    return text if len(text) <= max_chars else f"{text[:max_chars].rpartition(' ')[0].rstrip(' ,;:')} …"
 
 
 def _without_title(markdown: str) -> str:

@@ -24,6 +24,7 @@ from sitelore.extract.response_body import ContentKind, content_kind, decode
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.ids import CleanText
 from sitelore.model.response import Response
+from sitelore.model.url import Url
 
 _NEVER_TEXT = ("script", "style", "template", "head", "noscript")
 _MAX_BLOCKS = 5000
@@ -88,7 +89,7 @@ def inspect(response: Response, options: ReadOptions) -> Inspection:
         return Inspection(reading, document.strategy)
     decoded = decode(response.body, response.header("content-type") or "")
     source, _ = redact(decoded.text)
-    selected = _selected_units(source, document.strategy)
+    selected = _selected_units(source, response.url, document.strategy)
     if selected is None:
         blocks = _cleaned(_blocks_by_text(_lines(source), document))
         return Inspection(reading, document.strategy, _word_counts(blocks), blocks)
@@ -96,14 +97,15 @@ def inspect(response: Response, options: ReadOptions) -> Inspection:
     return Inspection(reading, document.strategy, {**_word_counts(blocks), **selected.scores}, blocks, _cuts(selected))
 
 
-def _selected_units(source: CleanText, strategy: str) -> PageSelection | None:
+def _selected_units(source: CleanText, url: Url, strategy: str) -> PageSelection | None:
     """The units that were selected from a page; None where another strategy chose the content."""
     tree = dom.parse(source)
     page = collect_elements(tree)
     prepare(tree)
     drop_unseen(tree)
     body = dom.body(tree)
-    selected = select_units(body, PageFacts(page.metas, bool(page.scripts))) if body is not None else None
+    facts = PageFacts(page.metas, bool(page.scripts), url.host, url.path)
+    selected = select_units(body, facts) if body is not None else None
     return selected if selected is not None and selected.strategy == strategy else None
 
 

@@ -200,7 +200,8 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
     if len(response.body) >= LARGE_PAGE:
         _shorten_attributes(tree)
     title = find_title(tree, metadata.title, metadata.site_name)
-    content = main_content(tree, source, response.url.host, options.overrides, PageFacts(page.metas, bool(page.scripts)))
+    page_facts = PageFacts(page.metas, bool(page.scripts), response.url.host, response.url.path)
+    content = main_content(tree, source, options.overrides, page_facts)
     anchors = read_anchors(content.nodes)
     written = _write_content(tree, content, title, hiding, resolver)
     return _Draft(

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.app.access import build_access
+from sitelore.app.access import AccessOptions, SiteOptions, build_access
 from sitelore.app.config.catalogue import settings_in_files
 from sitelore.app.config.file import ConfigFile, find_config, read_config
-from sitelore.app.config.plans import crawl_plans, values_in_force
+from sitelore.app.config.plans import crawl_plans, plan_access, values_in_force
 from sitelore.app.config.reference import access_in_force, in_force, outputs_in_force, template
 from sitelore.app.config.sources import plain, run_settings, set_values, typed_values
 from sitelore.app.config.toml_lines import line_of, lines_of
+from sitelore.fetch.access import RunAccess
 from sitelore.model.errors import BadConfig, UsageError
 from sitelore.model.settings import RenderMode, Scope
 from sitelore.model.url import Url
@@ -235,3 +236,22 @@ def test_files_actions_and_access_come_from_the_site_of_a_url(tmp_path: Path, mo
         ("bearer", "env:DOCS_TOKEN (not set)", f"{where}9"),
         ("no_proxy", "intranet.example.com", f"{where}19"),
     ]
+
+
+def test_options_win_over_the_access_file_which_wins_over_the_configuration_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY", "of-the-file")
+    config = read_config(written(tmp_path, '[[site]]\nurl = "https://x.org/"\nheaders = {X-Key = "env:KEY"}\n'))
+    access = tmp_path / "access.toml"
+    access.write_text('[origins."https://x.org"]\nheaders = {X-Key = "of-the-access-file"}\n')
+    access.chmod(0o600)
+    [plan] = crawl_plans(["https://x.org/"], {}, config)
+
+    def sent(options: AccessOptions, file: Path | None) -> str:
+        run = RunAccess(plan_access(options, file, plan), plan.settings)
+        return run.apply(Url.trusted("https://x.org/"), {})["X-Key"]
+
+    assert sent(AccessOptions(), None) == "of-the-file"
+    assert sent(AccessOptions(), access) == "of-the-access-file"
+    assert sent(AccessOptions(SiteOptions(headers=["X-Key: of-the-option"])), access) == "of-the-option"

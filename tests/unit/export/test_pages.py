@@ -124,6 +124,28 @@ async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(stored: St
     )
 
 
+async def test_a_description_is_a_whole_sentence_of_the_page_and_no_notice(stored: StoredRun) -> None:
+    long = " ".join(["word"] * 60)
+    texts = {
+        "": "Everything about the mills of the north and their keepers.",
+        "a": "It grinds corn (i.e. wheat) and other grain by wind. More.",
+        "b": f"{long.capitalize()}.",
+        "c": "This page is licensed under the Mill Licence Version 2.\nThe keeper lives in the cottage beside the mill.",
+    }
+    for name, text in texts.items():
+        stored.page(f"http://x.org/manual/{name}", title=f"Page {name}".strip(), text=text)
+    sink = io.BytesIO()
+    await write_llms_txt(stored.rows, stored, "x.org", sink)
+    lines = sink.getvalue().decode().splitlines()
+    assert lines[2] == "> Everything about the mills of the north and their keepers."
+    descriptions = [line.partition(": ")[2] for line in lines if line.startswith("- [Page ")]
+    assert descriptions == [
+        "It grinds corn (i.e. wheat) and other grain by wind.",
+        f"{' '.join(['Word', *['word'] * 39])} …",
+        "The keeper lives in the cottage beside the mill.",
+    ]
+
+
 async def test_llms_txt_names_sections_by_their_folder_and_leaves_the_site_out_of_titles(stored: StoredRun) -> None:
     toc = "\n".join(f"- [Chapter {n}](http://x.org/manual/guide/{n})" for n in range(20))
     stored.page("http://x.org/manual/", title="Mill Manual", text="Welcome. The mill grinds corn by wind and by water.")

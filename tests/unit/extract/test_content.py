@@ -45,7 +45,7 @@ def test_the_page_frame_is_cut_and_the_content_is_kept(read_page: ReadPage, mark
 def test_a_page_of_links_keeps_those_that_are_not_navigation(read_page: ReadPage) -> None:
     links = " ".join(f"<a href=/{number}>Link {number}</a>" for number in range(40))
     page = read_page(f"<nav>{links}</nav><main><p>Three short words</p></main>")
-    assert (page.text, page.document["strategy"]) == ("Three short words", "body")
+    assert (page.text, page.document["strategy"]) == ("Three short words", "documentation")
 
 
 def test_selectors_of_the_domain_config_take_precedence(read_page: ReadPage) -> None:

@@ -234,3 +234,73 @@ def test_rows_of_pictures_of_arrows_and_the_rules_beside_navigation_go(read_page
     assert "Prev.png" not in markdown
     assert "mill.png" in markdown
     assert markdown.count("---") == 1
+
+
+def test_a_hash_in_a_class_name_spells_no_word() -> None:
+    assert scored(f"{STORY}<div class='memitem:add6a6738682209e6d861faaedd0fbd1b'>12</div>").is_documentation()
+    assert not scored(f"{STORY}<div class='add to basket 12345678'>12</div>").is_documentation()
+
+
+def test_a_table_in_an_element_named_contents_is_not_a_table_of_contents() -> None:
+    rows = "".join(
+        f"<tr><td><a href=m{n}.html>turn{n}</a>() const</td><td><a href=w.html>Wheel</a></td></tr>" for n in range(9)
+    )
+    kept = kept_of(f"<div class=contents>{STORY}<p>All members:</p><table>{rows}</table></div>")
+    assert "turn8() const" in " ".join(kept)
+
+
+def test_a_paragraph_of_links_with_a_word_of_its_own_is_not_a_table_of_contents() -> None:
+    links = ", ".join(f"<a href='#e{n}'>element{n}</a>" for n in range(20))
+    sections = "".join(f"<h2 id=e{n}>element{n}</h2><p>{SENTENCES[n % 7]}</p>" for n in range(20))
+    kept = kept_of(f"<main>{STORY}<p>Category members: {links}</p><p>{links}</p>{sections}</main>")
+    assert sum("element3, element4" in text for text in kept) == 1
+
+
+def test_a_footer_that_is_half_of_a_short_page_is_cut() -> None:
+    footer = "".join(
+        f"<h3>Company {n}</h3><ul><li><a href=/{n}>Jobs {n}</a></li><li><a href=/p{n}>Press {n}</a></li></ul>" for n in range(6)
+    )
+    kept = kept_of(f"<div><h1>token issue</h1><p>{SENTENCES[0]}</p></div><footer>{footer}</footer>")
+    assert SENTENCES[0] in kept
+    assert not any("Jobs" in text for text in kept)
+
+
+@pytest.mark.parametrize("name", ["topNav", "subNav", "bottom-nav", "navigate"])
+def test_a_bar_named_as_navigation_is_cut_whatever_is_in_it(name: str) -> None:
+    bar = f"<div class={name}><ul><li><a href=o.html>Overview</a></li><li>Class</li><li>Nested Field</li></ul></div>"
+    assert not any("Nested" in text for text in kept_of(f"{bar}<div><h1>Mill</h1>{PROSE}</div>{bar}"))
+
+
+def test_one_article_in_a_named_region_is_an_entry_of_it() -> None:
+    entry = f"<div class=body><article class=func><h4>turn(Wheel)</h4>{PROSE}</article></div>"
+    description = f"<section><h2>Description</h2><p>{SENTENCES[2]} {SENTENCES[3]} {SENTENCES[4]}</p></section>"
+    assert "Description" in kept_of(f"<div>{MENU}<div id=content><h1>mill</h1>{description}{entry}</div></div>")
+
+
+def test_a_region_that_says_little_is_kept_without_the_menus_around_it(read_page: ReadPage) -> None:
+    head = "<title>Mill::Chunk</title><meta name=generator content='Crystal Docs, docutils'>"
+    menu = "<div class=sidebar>" + "".join(f"<li><a href={n}.html>Type {n}</a></li>" for n in range(60)) + "</div>"
+    footer = f"<footer><p>{' '.join(SENTENCES)}</p></footer>"
+    page = read_page(
+        f"{head}<body>{menu}<main><h1>module Mill::Chunk</h1><h2>Overview</h2><p>Mills of oak turn slowly.</p></main>{footer}"
+    )
+    assert page.markdown == "# module Mill::Chunk\n\n## Overview\n\nMills of oak turn slowly."
+    assert "Type 7" in read_page(f"{head}<body>{menu}<main></main>").markdown
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "is_documentation"),
+    [
+        ("docs.mill.example", "/wheel.html", True),
+        ("mill.example", "/doc/2.1/wheel.html", True),
+        ("mill.example", "/api/wheel/", True),
+        ("mill.example", "/docs", False),
+        ("mill.example", "/doctors/wheel", False),
+        ("mill-docs.example", "/blog/wheel", False),
+    ],
+)
+def test_a_url_in_documentation_makes_a_page_documentation(host: str, path: str, is_documentation: bool) -> None:
+    page = scored(f"{STORY}<div class=social-share>12</div>")
+    assert page.is_documentation(PageFacts(SOCIAL.metas, host=host, path=path)) is is_documentation
+    posts = "".join(f"<div><div class=author>Ada</div>{sentence}</div>" for sentence in SENTENCES)
+    assert not scored(f"{STORY}{posts}").is_documentation(PageFacts(host=host, path=path))

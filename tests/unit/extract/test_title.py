@@ -180,3 +180,30 @@ def test_of_a_head_s_title_the_part_that_a_page_without_headings_begins_with_is_
 def test_a_title_that_is_written_twice_is_written_once(read_page: ReadPage) -> None:
     markdown = read_page(f"<title>Mills</title><h1>Mills</h1><h2>Questions</h2><hr><h1>Mills</h1>{PROSE}").markdown
     assert markdown.count("# Mills") == 1
+
+
+def test_of_many_sections_one_that_shares_words_with_the_head_is_not_the_title() -> None:
+    sections = "".join(f"<h1>{name}</h1><p>x</p>" for name in ("NAME", "API", "Description"))
+    assert title_of(sections, "Mill::Table - Perl API for tables") == "[Mill::Table]"
+
+
+def test_of_elements_named_as_title_the_one_that_the_head_repeats_longest_is_taken() -> None:
+    body = "<div id=titlearea>Mills</div><div class=title>Turning wheels<div class=groups>Class list</div></div>"
+    assert find_title(dom.parse(body), "Mills: Turning wheels", "").element is not None
+    assert title_of(body, "Mills: Turning wheels").startswith("Turning wheels")
+
+
+def test_blocks_in_an_element_that_is_the_title_stay_where_they_are(read_page: ReadPage) -> None:
+    title = "<div class=title>Turning wheels<div class=groups>Class list</div></div>"
+    markdown = read_page(f"<title>Turning wheels</title><main>{title}{PROSE}</main>").markdown
+    assert markdown.startswith(f"# Turning wheels\n\nClass list\n\n{SENTENCES[0]}")
+
+
+def test_a_kind_before_the_name_in_the_head_is_part_of_the_title() -> None:
+    body = "<p>Package mills</p><h2 class=title>[Java] Annotation Type Stone</h2><h3>Stones of all kinds Stone</h3>"
+    assert title_of(body, "Stone (Mill 2.1 API)") == "[Java] Annotation Type Stone"
+
+
+def test_the_last_part_of_the_head_is_the_title_where_the_content_begins_with_it() -> None:
+    assert title_of("<div id=content><h1>mill_spec</h1><p>x</p></div>", "Mills -- mill_spec") == "mill_spec"
+    assert title_of("<div id=content><h1>Mills</h1><h2>Stones</h2></div>", "Stones - Mills") == "Stones"

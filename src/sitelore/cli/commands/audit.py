@@ -74,7 +74,7 @@ def audit(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Show what is wrong with a crawled site, from what the crawl stored. The findings are stored with their life over runs."""
+    """Show what is wrong with a crawled site. Findings are stored with their history over runs."""
     from sitelore.app.audit.reports import json_report, write_csv_reports
 
     rules = selected_rules(rule)

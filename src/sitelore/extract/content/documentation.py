@@ -28,6 +28,8 @@ _GENERATOR = re.compile(
 _FORUM = re.compile(
     r"discourse|flarum|fluxbb|invision|mybb|nodebb|phpbb|smf\b|simple machines|vbulletin|vanilla forums|xenforo", re.IGNORECASE
 )
+_DOCUMENTATION_HOSTS = frozenset({"doc", "docs", "documentation", "manual"})
+_DOCUMENTATION_FOLDERS = _DOCUMENTATION_HOSTS | {"api", "apidoc", "apidocs", "handbook", "javadoc", "manuals", "reference"}
 _SOCIAL = ("og:", "twitter:", "fb:")
 _COMMERCE = mark_bits("share", "ad", "cart", "review", "price", "carousel")
 _CROWD = (*(mark_bits(group) for group in ("share", "ad", "cart", "review", "price", "carousel", "comment", "related")),)
@@ -38,16 +40,19 @@ _FEW_CROWD_MARKS = 2
 _REFERENCE_SHARE = 0.1
 _SURE_F1 = 0.65
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_HASH = re.compile(r"(?<![A-Za-z0-9])(?=[a-f]*\d)[0-9a-f]{8,}(?![A-Za-z0-9])")
+"""Part of a name that a generator computed; letters in it spell no word."""
 _MARK_OF_NAME = {word.decode(): marks for word, marks in MARK_OF_WORD.items()}
 _MARK_OF_PART = {word: marks for word, marks in _MARK_OF_NAME.items() if len(word) >= SHORTEST_PART}
 """Words that count inside longer ones."""
 
-_ARTICLE, _MAIN, _NAV = (TAG_NUMBER[tag] for tag in (b"article", b"main", b"nav"))
+_ARTICLE, _MAIN = TAG_NUMBER[b"article"], TAG_NUMBER[b"main"]
+_FRAME_TAGS = frozenset({TAG_NUMBER[b"nav"], TAG_NUMBER[b"footer"]})
 _BODY = TAG_NUMBER[b"body"]
 _REFERENCE_TAGS = frozenset({TAG_NUMBER[b"pre"], TAG_NUMBER[b"dl"]})
 _NAV_TAG = tag_bits(b"nav")
 _EDGE_TAGS = tag_bits(b"footer", b"form")
-_ASIDE_TAG = tag_bits(b"aside")
+_ASIDE_TAG, _PARAGRAPH_TAG = tag_bits(b"aside"), tag_bits(b"p")
 _BANNER_MARKS = mark_bits("ad", "modal")
 _CONTENT_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"dl", b"p", b"pre", b"section"))
 _TABLE_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"table", b"tbody", b"tr", b"td", b"th"))
@@ -61,10 +66,11 @@ _REGION_NAMES = frozenset({
 })  # fmt: skip
 """Classes and ids by which documentation generators and publishing systems name the content."""
 _CERTAIN_NAVIGATION = re.compile(
-    r"(?:^|\s)(?:nav|nav(?:bar|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|breadcrumbs?"
-    r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer|site-?footer"
-    r"|colophon|search-?(?:box|bar|form)|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only"
-    r"|visually-?hidden)(?:$|\s)",
+    r"(?:^|\s)(?:nav|nav(?:bar|igate|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|breadcrumbs?"
+    r"|(?:top|sub|bottom|side|main|site|global|fixed)-?nav(?:bar|igation)?"
+    r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer"
+    r"|colophon|(?:pre|site)-?footer|(?:page-?|doc-?)?feedback(?:-\w+)?|was-?this-?helpful|search-?(?:box|bar|form)"
+    r"|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only|visually-?hidden)(?:$|\s)",
     re.IGNORECASE,
 )
 """Names of navigation and of the edges of a page, whatever is in them."""
@@ -87,7 +93,7 @@ _DIRECTIONS = re.compile(
 _ONE_DIRECTION = re.compile(_DIRECTION, re.IGNORECASE)
 _FIRST_DIRECTION = re.compile(rf"\W*{_DIRECTION}\s*:", re.IGNORECASE)
 """How a bar such as "Next: Modules, Up: Contents" begins."""
-_PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index)\W*", re.IGNORECASE)
+_PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index|summary|search|help)\W*", re.IGNORECASE)
 """The whole text that means the picture of an arrow."""
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
 _MANY_LINKS = 0.5
@@ -96,7 +102,7 @@ _NOTHING_BUT_LINKS = 0.85
 _CONTENTS_LINKS = 0.4
 _BAR_LINKS, _BAR_WORDS = 0.3, 60
 _PROSE_WORDS = 30
-_EDGE_SHARE = 0.3
+_EDGE_SHARE, _LARGE_EDGE_SHARE = 0.3, 0.75
 _UNLIKELY = 0.3
 _CERTAINLY_NOT = 0.05
 _UNLIKELY_OUTSIDE = 0.05
@@ -108,11 +114,13 @@ _CONTENTS_REASON = "a table of contents"
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What a page's head says about the kind of page it is."""
+    """What a page's head and its URL say about the kind of page it is."""
 
     metas: Sequence[tuple[str, str]] = ()
     """Name, in lower case, and content of each `meta`."""
     has_json_ld: bool = False
+    host: str = ""
+    path: str = ""
 
     @property
     def is_generated(self) -> bool:
@@ -125,6 +133,12 @@ class PageFacts:
         return any(name == "generator" and _FORUM.search(content) for name, content in self.metas)
 
     @property
+    def is_among_documentation(self) -> bool:
+        """Whether the page's host or a folder of its path is named after documentation."""
+        folders = self.path.rpartition("/")[0].lower().split("/")
+        return not _DOCUMENTATION_HOSTS.isdisjoint(self.host.split(".")) or not _DOCUMENTATION_FOLDERS.isdisjoint(folders)
+
+    @property
     def is_promoted(self) -> bool:
         """Whether the page describes itself to social networks and search engines, which manuals hardly do."""
         return self.has_json_ld or any(name.startswith(_SOCIAL) for name, _ in self.metas)
@@ -134,17 +148,23 @@ NO_FACTS = PageFacts()
 
 
 def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Element]) -> bool:
-    """Whether a page is documentation: a generator wrote it, it is plain and sells nothing, or it is full of code or terms."""
+    """Whether a page is documentation.
+
+    A generator wrote it, its URL says so, it is plain and sells nothing, or it is full of code or terms.
+    """
     if facts.is_generated or facts.is_forum:
         return facts.is_generated
+    is_among = facts.is_among_documentation
     is_reference = _reference_share(page) >= _REFERENCE_SHARE and threshold_of(page.blocks.words, page.scores)[1] >= _SURE_F1
-    if facts.is_promoted and not is_reference:
+    if facts.is_promoted and not is_reference and not is_among:
         return False
     names = Counter(_marked_names(page, elements))
     marks = {name: _marks_of(name) for name in names}
     # Posts of many authors are a discussion.
     if any(names[name] >= _MANY_AUTHORS for name, mark in marks.items() if mark & _AUTHOR):
         return False
+    if is_among:
+        return True
     page_marks = 0
     for mark in marks.values():
         page_marks |= mark
@@ -177,7 +197,7 @@ def _marked_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str
 @lru_cache(maxsize=4096)
 def _marks_of(names: str) -> int:
     marks = 0
-    for word in _WORD.findall(names):
+    for word in _WORD.findall(_HASH.sub("", names)):
         marks |= _marks_of_word(word.lower())
     return marks
 
@@ -238,7 +258,7 @@ class _Documentation:
         cuts = [cut for cut in cuts if cut.first < first or cut.last > last]
         cuts += self._bars(kept)
         self._drop_contents_headings(kept, cuts)
-        return Selection(kept, cuts, dropped=self._pictured_bars())
+        return Selection(kept, cuts, dropped=self._pictured_bars(), is_named=self._is_named)
 
     def _bars(self, kept: list[bool]) -> list[Cut]:
         """Drop the kept blocks that lead to the pages before and after this one, and nowhere else."""
@@ -307,7 +327,8 @@ class _Documentation:
                 named.append(candidate)
         whole = text[-1]
         if articles and max(articles)[0] >= _ARTICLE_SHARE * whole:
-            strong += articles
+            # Without `main`, an article may be one entry of a region that a name tells.
+            (strong if strong or not named else named).extend(articles)
         for candidates, least in ((strong, _STRONG_SHARE), (named, _NAMED_SHARE)):
             most = max((size for size, _, _ in candidates), default=-1)
             if most >= least * whole:
@@ -321,13 +342,13 @@ class _Documentation:
         return wide[-1] if wide else 0
 
     def _prose(self) -> list[int]:
-        """Running count of words that are neither in links nor in navigation."""
+        """Running count of words that are neither in links nor in navigation or a footer."""
         page = self._page
         counts = [count - linked for count, linked in zip(page.blocks.words, page.blocks.linked, strict=True)]
         rows = page.elements
         end = 0
         for row, (first, last, tag) in enumerate(zip(rows.first, rows.last, rows.tag, strict=True)):
-            if first >= end and (tag == _NAV or (self._attr[row]("role") or "").lower() in _NAV_ROLES):
+            if first >= end and (tag in _FRAME_TAGS or (self._attr[row]("role") or "").lower() in _NAV_ROLES):
                 counts[first:last] = [0] * (last - first)
                 end = last
         return [0, *accumulate(counts)]
@@ -349,7 +370,8 @@ class _Documentation:
         is_linked = units.linked[unit] > _MANY_LINKS * words
         score = (self._mass[last] - self._mass[first]) / words
         name = f"{attr('class') or ''} {attr('id') or ''}"
-        is_small = words <= _EDGE_SHARE * units.words[0]
+        # On a page with little text, a footer may be most of it.
+        is_small = words <= (_EDGE_SHARE if score >= _UNLIKELY else _LARGE_EDGE_SHARE) * units.words[0]
         is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (tag not in _CONTENT_TAGS and self._is_named_navigation(row))
         # The header of an article holds its title.
         is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and self._headings[first] == self._headings[last])
@@ -396,11 +418,14 @@ class _Documentation:
         linked, words = units.linked[unit], units.words[unit]
         if units.words[0] - units.linked[0] < _PROSE_WORDS:
             return False
-        if _CONTENTS.search(name):
-            return linked >= _CONTENTS_LINKS * words
         first, last = units.first[unit], units.last[unit]
+        if _CONTENTS.search(name):
+            has_rows = self._in_tables[last] > self._in_tables[first]
+            return linked >= _CONTENTS_LINKS * words and not has_rows
         is_index = self._headings[last] > self._headings[first] or self._page.landmarks[first] & _IN_TABLE
-        if linked < _NOTHING_BUT_LINKS * words or is_index:
+        # A paragraph with a word of its own is a sentence, however many links are in it.
+        least = words if units.tags[unit] & _PARAGRAPH_TAG else _NOTHING_BUT_LINKS * words
+        if linked < least or is_index:
             return False
         element = self._elements[self._page.elements.order[units.element[unit]]]
         link = dom.first(element, "a")
@@ -411,6 +436,11 @@ class _Documentation:
         if len(targets) < 2 or not all(target.startswith("#") for target in targets):
             return False
         return sum(target[1:] in self._names for target in targets) * 2 >= len(targets)
+
+    @cached_property
+    def _in_tables(self) -> list[int]:
+        """Running count of blocks in tables."""
+        return [0, *accumulate([bits & _IN_TABLE > 0 for bits in self._page.landmarks])]
 
     @cached_property
     def _names(self) -> set[str]:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, takewhile
 from operator import mul
 
 from sitelore.extract import dom
@@ -24,6 +25,7 @@ from sitelore.extract.content.block_scorer import ScoredPage, build_units, score
 from sitelore.extract.content.documentation import NO_FACTS, PageFacts, is_documentation, select_documentation
 from sitelore.extract.content.selection import Selection, select_scored, trim
 from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.content.vocabulary import INLINE, LANDMARK, SECONDARY_LANDMARKS
 from sitelore.extract.markdown import prepare
 from sitelore.extract.redaction.redactor import RedactedSource
 from sitelore.model.settings import Overrides
@@ -33,6 +35,7 @@ _MAX_BYTES = 8 * 2**20
 _TINY_WORDS = 25
 _TINY_SHARE = 0.25
 _MAX_LOOKS = 300
+_EDGES = SECONDARY_LANDMARKS | LANDMARK[b"header"]
 _NAVIGATION_ELEMENTS = "nav,[role=navigation i],[role=search i],[role=menu i],[role=menubar i]"
 
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab-]+\s+|\s*\|\s*|\s+::\s+")
@@ -47,6 +50,10 @@ _HEADINGS = ("h1", "h2", "h3", "h4")
 _MAX_CANDIDATES = 20
 _MAX_CHARS = 300
 _SHORT_KEY = 3
+_FEW_HEADINGS, _SEVERAL_WORDS, _NEARLY_ALL = 2, 4, 0.8
+_KIND_WORDS = 3
+_IN_BRACKETS = re.compile(r"(.*\S)\s+\([^()]+\)\s*")
+_REGION = "main,article,[role=main i],#content,#main-content,#main,.content,.main"
 _MOST = 0.5
 
 
@@ -92,10 +99,10 @@ class Content:
 
 
 def main_content(
-    tree: dom.Tree, source: RedactedSource, host: str, overrides: tuple[Overrides, ...], facts: PageFacts = NO_FACTS
+    tree: dom.Tree, source: RedactedSource, overrides: tuple[Overrides, ...], facts: PageFacts = NO_FACTS
 ) -> Content:
     """The part of the tree that is the page's own. `source` is parsed again only when pruning left nothing."""
-    own = [rules for rules in overrides if _is_for(rules.domain, host)]
+    own = [rules for rules in overrides if _is_for(rules.domain, facts.host)]
     prepare(tree)
     drop_unseen(tree)
     for rules in own:
@@ -147,7 +154,16 @@ def select_units(body: dom.Element, facts: PageFacts) -> PageSelection | None:
 
 
 def _is_tiny(selected: PageSelection) -> bool:
-    return selected.kept_words < _TINY_WORDS and selected.kept_words < _TINY_SHARE * selected.words
+    """Whether next to nothing was selected. Where markup names the region, menus and edges around it do not count."""
+    kept_words = selected.kept_words
+    if not 0 < kept_words < _TINY_WORDS:
+        return not kept_words
+    if selected.strategy != "documentation" or not selected.selection.is_named:
+        return kept_words < _TINY_SHARE * selected.words
+    page = selected.page
+    rows = zip(page.blocks.words, page.blocks.linked, page.landmarks, strict=True)
+    text_words = sum([words - linked for words, linked, landmarks in rows if not landmarks & _EDGES])
+    return kept_words < _TINY_SHARE * text_words
 
 
 def _is_for(domain: str, host: str) -> bool:
@@ -203,6 +219,8 @@ def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
     shown = {_key(_line(element)) for element in headings if element not in inside}
     if len(parts) > 1 and _key(parts[0]) in shown and any(_key(_line(element)) == _key(parts[-1]) for element in inside):
         own, text = parts[-1:], parts[-1]  # the site's name comes first
+    elif len(parts) > 1 and _is_shown_last(tree, headings, parts, site):
+        own, text = parts[-1:], parts[-1]
     names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
     titles = _title_candidates(tree, names, headings, inside, _key(text))
     best = next((element for element in titles if _key(_line(element)) in names.own), titles[0] if titles else None)
@@ -217,10 +235,7 @@ def _title_candidates(
     inside = [heading for heading in inside if heading in headings]
     exact = [heading for heading in [*inside, *headings] if _key(_line(heading)) == own]
     headings = inside or headings
-    titles = (
-        exact or _repeated(headings, names) or [heading for heading in headings if names.shared_words(_line(heading)) > _MOST]
-    )
-    if titles:
+    if titles := exact or _repeated(headings, names) or _sharing(headings, names):
         return titles
     named = tree.select(_NAMED)[:_MAX_CANDIDATES]
     # A page's only `h1` is its title, unless it is one word: the name of a section of the site.
@@ -228,7 +243,33 @@ def _title_candidates(
         above = [element for element in named if _key(_line(element)) == own]
         return above if above and _FIRST_SECTION.match(_line(headings[0])) else headings
     lower = _leading(dom.first_elements(tree, _MAX_CANDIDATES, *_HEADINGS))
-    return _repeated(lower, names) or _repeated([element for element in named if element.tag not in _HEADINGS], names)
+    return _repeated(lower, names) or _longest([element for element in named if element.tag not in _HEADINGS], names)
+
+
+def _is_shown_last(tree: dom.Tree, headings: list[dom.Element], parts: Sequence[str], site: str) -> bool:
+    """Whether an `h1` of the content is the last part of `<title>`, and no heading any other part."""
+    last, others = _key(parts[-1]), {_key(part) for part in parts[:-1]}
+    if last == site or not any(_key(_line(heading)) == last and dom.is_inside(heading, _REGION) for heading in headings):
+        return False
+    return not any(_key(_line(each)) in others for each in dom.first_elements(tree, _MAX_CANDIDATES, *_HEADINGS))
+
+
+def _sharing(headings: list[dom.Element], names: _Names) -> list[dom.Element]:
+    """The headings whose words are mostly in `<title>`; of many, all but the first may head a section, so need nearly all."""
+    sharing = []
+    for place, heading in enumerate(headings):
+        line = _line(heading)
+        is_likely = place == 0 or len(headings) <= _FEW_HEADINGS
+        is_long = len(_TITLE_WORD.findall(line)) >= _SEVERAL_WORDS
+        if names.shared_words(line) > (_MOST if is_likely else _NEARLY_ALL) and (is_likely or is_long):
+            sharing.append(heading)
+    return sharing
+
+
+def _longest(elements: list[dom.Element], names: _Names) -> list[dom.Element]:
+    """Of the elements whose text `<title>` repeats, that with the longest text: the name of the site is often one as well."""
+    repeated = [element for element in elements if names.repeats(_line(element))]
+    return sorted(repeated, key=lambda element: -len(_key(_line(element))))[:1]
 
 
 def _opens_with(tree: dom.Tree, text: str) -> bool:
@@ -265,7 +306,19 @@ def _repeated(elements: list[dom.Element], names: _Names) -> list[dom.Element]:
 
 
 def _line(element: dom.Element) -> str:
-    return dom.one_line_text(element)[:_MAX_CHARS]
+    """The text of an element. One that is no heading may hold blocks after it, which are no part of a title."""
+    if element.tag in _HEADINGS:
+        return dom.one_line_text(element)[:_MAX_CHARS]
+    return " ".join("".join(map(dom.raw_text, _leading_inline(element))).split())[:_MAX_CHARS]
+
+
+def _leading_inline(element: dom.Element) -> list[dom.AnyNode]:
+    """The nodes of an element before its first block."""
+
+    def is_inline(node: dom.AnyNode) -> bool:
+        return not isinstance(node, dom.Element) or node.tag.encode() in INLINE
+
+    return list(takewhile(is_inline, islice(element.children, _MAX_CANDIDATES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +338,14 @@ class _Names:
         if not key or key in self.site:
             return False
         if key in self.own or (key in whole and len(key) >= _MOST * len(whole)):
+            return True
+        # Reference pages name the kind of thing before its name: "Class Stone" for "Stone (Mill API)".
+        named = [match[1] for match in [_IN_BRACKETS.fullmatch(self.whole)] if match] or [self.whole]
+        if any(
+            key.endswith(_key(name)) and 0 < len(_TITLE_WORD.findall(text)) - len(_TITLE_WORD.findall(name)) <= _KIND_WORDS
+            for name in named
+            if len(_key(name)) >= _SHORT_KEY
+        ):
             return True
         plain = _NUMBER.sub("", key)
         own = [_NUMBER.sub("", each) for each in self.own if len(each) >= _SHORT_KEY]
@@ -312,6 +373,8 @@ def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ..
             return nodes
         heading = dom.new_element("h1", None, dom.new_text(title.text))
     others = [node for node in nodes if node != heading]
+    if heading.tag not in _HEADINGS and len(inline := _leading_inline(heading)) < len(heading.children):
+        heading = dom.new_element("h1", None, *inline)  # the blocks after it stay where they are
     if heading.parent is not None:
         heading.extract()
     _drop_other_titles(heading, others)

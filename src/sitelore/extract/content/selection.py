@@ -122,6 +122,8 @@ class Selection:
     """Of the kept words, the scores taken as probabilities."""
     dropped: list[int] = field(default_factory=list)
     """Rows of elements without text that are dropped, whatever is kept around them."""
+    is_named: bool = False
+    """Whether the markup names the region that was selected."""
 
 
 def threshold_of(words: list[int], scores: list[float]) -> tuple[float, float]:

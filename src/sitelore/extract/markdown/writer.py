@@ -1,8 +1,8 @@
 """HTML subtrees as Markdown and as plain text: one walk over the elements builds blocks, from which both are written.
 
 Each kind of element has one handler, and no other place decides about it (`_HANDLERS`, at the end). The walk keeps its own
-stack, so a page may nest elements as deep as it likes. Containers (lists, quotes, tables) nest at most `MAX_DEPTH` deep; what
-is deeper is written as plain blocks of the innermost one. Every element is entered and left once.
+stack, so a page may nest elements as deep as it likes. Containers (lists, quotes, tables) nest at most `MAX_DEPTH` deep, and
+`_MAX_LEVELS` deep in Markdown; what is deeper becomes blocks of the innermost one. Every element is entered and left once.
 """
 
 # ruff: noqa: SLF001 - the table of handlers is made of methods of the walk
@@ -86,6 +86,7 @@ _SHIFTED = {
 _KEEPS_LINES = re.compile(r"white-space\s*:\s*(?:pre-wrap|pre-line|break-spaces)", re.ASCII | re.IGNORECASE)
 _SET_AS_CODE = re.compile(r"white-space\s*:\s*pre\s*(?:;|!|$)", re.ASCII | re.IGNORECASE)
 _MAX_PERMALINK_DEPTH = 50
+_MAX_LEVELS = 19  # of which a list takes two and a quote one: below, markdown-it shows nothing in its mode for CommonMark
 _NO_PAGE = "http://page.invalid/"  # plain text shows no addresses
 
 
@@ -165,7 +166,7 @@ class _Walk(ParagraphBuilder):
         self._in_title = False  # of the admonition
         self._listings = Listings()
         self._images: Images
-        self._depth = 0
+        self._depth = self._levels = 0
         self._section_count = self._block_count = self._table_count = 0
 
     def read(self, node: dom.Node) -> None:
@@ -501,14 +502,15 @@ class _Walk(ParagraphBuilder):
         if (admonition := admonition_of(element, element.attr("class"))) is not None:
             return self._enter_admonition(admonition)
         quote = Quote([])
-        return self._enter_container(quote.blocks, lambda: [quote])
+        return self._enter_container(quote.blocks, lambda: [quote], 1)
 
-    def _enter_container(self, inner: list[Block], finish: Callable[[], list[Block]]) -> _Leave:
-        """Read blocks into a container; what `finish` returns takes its place."""
+    def _enter_container(self, inner: list[Block], finish: Callable[[], list[Block]], levels: int = 0) -> _Leave:
+        """Read blocks into a container; what `finish` returns takes its place. `levels`: how deep Markdown nests by it."""
         self._start_block()
-        if self._depth >= MAX_DEPTH:
+        if self._depth >= MAX_DEPTH or self._levels + levels > _MAX_LEVELS:
             return self._flush
         self._depth += 1
+        self._levels += levels
         outer = self.blocks
         notes, self._notes = self._notes, []
 
@@ -517,6 +519,7 @@ class _Walk(ParagraphBuilder):
             outer.extend(self._notes)
             self._notes = notes
             self._depth -= 1
+            self._levels -= levels
 
         return self._collect(inner, add_finished)
 
@@ -571,7 +574,7 @@ class _Walk(ParagraphBuilder):
     def _enter_admonition(self, admonition: Admonition) -> _Leave:
         chars = self.chars
         outer, self._admonition = self._admonition, admonition
-        leave = self._enter_container(admonition.blocks, lambda: admonition.finish(self.chars - chars))
+        leave = self._enter_container(admonition.blocks, lambda: admonition.finish(self.chars - chars), 1)
 
         def end() -> None:
             leave()
@@ -629,7 +632,7 @@ class _Walk(ParagraphBuilder):
                 self.contents.append(this_list)
             return [*before, this_list] if this_list.items else before
 
-        leave = self._enter_container(before, finish)
+        leave = self._enter_container(before, finish, 2)
         if self.blocks is before:  # not nested too deep
             self._list = this_list
         return leave

@@ -22,6 +22,8 @@ from sitelore.store.blobs.media_keys import directories_of, is_media_key, key_at
 
 T = TypeVar("T")
 
+_UNFINISHED = ".part"
+
 
 class DirectoryMediaFiles:
     """Media files of one tenant below a directory, which is created with the first file."""
@@ -108,18 +110,22 @@ def _put(path: Path, data: bytes) -> None:
             os.utime(path)
             return
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
+    temporary = path.with_name(f".{path.name}{_UNFINISHED}")
     temporary.write_bytes(data)
     temporary.replace(path)
 
 
 def _keys(root: Path, tenant: TenantId, stored_before: float) -> list[str]:
+    """The keys of files. Unfinished files are removed: only this thread writes any, so a killed process left them."""
     keys: list[str] = []
     for directory in directories_of(tenant):
         for folder, _, names in os.walk(root / directory):
-            paths = (Path(folder, name) for name in names)
-            keyed = ((path, key_at(path.relative_to(root).as_posix())) for path in paths)
-            keys += [key for path, key in keyed if key is not None and path.stat().st_mtime < stored_before]
+            for path in (Path(folder, name) for name in names):
+                key = key_at(path.relative_to(root).as_posix())
+                if path.suffix == _UNFINISHED:
+                    path.unlink()
+                elif key is not None and path.stat().st_mtime < stored_before:
+                    keys.append(key)
     return keys
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -64,11 +65,13 @@ async def change_crawl_settings(
     """Change the fields that are named. Schedules change at once; crawls that are active keep their limits."""
     own, before = await _of_tenant(tenant_id, service)
     settings = changed_crawl_settings(body, before)
+    entry = service.entry_for(caller, "crawl-settings.changed", f"tenant:{tenant_id}")
     try:
-        await own.change_crawl_settings(settings)
+        await replace(own, channels=own.channels.recording(entry)).change_crawl_settings(settings)
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.timeZone", str(problem)),)) from None
-    await service.record(caller, "crawl-settings.changed", f"tenant:{tenant_id}")
+    if int(tenant_id) != caller.tenant:  # the operator's own log as well
+        await service.record(caller, "crawl-settings.changed", f"tenant:{tenant_id}")
     return await _crawl_settings(tenant_id, own, settings)
 
 
