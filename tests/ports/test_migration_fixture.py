@@ -38,6 +38,7 @@ NO_MEDIA = {"types": [], "file_bytes": 16 * 2**20, "video_bytes": 50 * 2**20, "p
 NEW_SETTINGS: dict[str, dict[str, object]] = {
     "0006": {"accept_language": "", "audit_facts": False, "audit": False, "media": NO_MEDIA},
     "0007": {"audit": False, "media": NO_MEDIA},
+    "0016": {},
 }
 """Settings of runs that did not exist when the data of a schema was stored, with their defaults."""
 
