@@ -157,7 +157,7 @@ def storage(request: pytest.FixtureRequest, schema: str) -> Storage:
 @pytest.fixture
 def one_storage(request: pytest.FixtureRequest, schema: str) -> Storage:
     """Stored data of each kind and of each schema, but not of both: for tests that take long."""
-    return storage_of(request, {"0006": "sqlite", "0007": "postgres"}[schema])
+    return storage_of(request, {"0006": "sqlite", "0007": "postgres", "0016": "postgres"}[schema])
 
 
 def storage_of(request: pytest.FixtureRequest, kind: str) -> Storage:
