@@ -126,7 +126,7 @@ function TopIssues({ channel }: { channel: Channel }) {
       ) : (
         <Stack gap="xs">
           <Group gap="sm" wrap="nowrap">
-            <Text fw={650} fz="1.5rem" lh={1.2}>
+            <Text fw={650} fz="1.5rem" lh={1.2} style={{ flex: 'none' }}>
               {scores.length > 0 ? `${scores.at(-1)} %` : texts.none}
             </Text>
             <Text size="sm" c="dimmed" style={{ flex: 'none' }}>
