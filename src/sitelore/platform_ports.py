@@ -288,8 +288,11 @@ class AccountDirectory(Protocol):
         """Store a sign-up, in one transaction."""
         ...
 
-    async def suspend(self, tenant: TenantId, since: float | None) -> Tenant | None:
-        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when the tenant does not exist."""
+    async def suspend(self, tenant: TenantId, since: float | None, entry: AuditEntry | None = None) -> Tenant | None:
+        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when the tenant does not exist.
+
+        The entry goes into the operator's audit log if that is a change.
+        """
         ...
 
 

@@ -433,6 +433,10 @@ class Ledger(Protocol):
         """A page of the runs, and the total."""
         ...
 
+    async def count_runs(self, text: str = "") -> dict[str, int]:
+        """The number of the tenant's runs in each state, of sites whose name contains the text."""
+        ...
+
     async def list_rows(self, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
         """A page of a run's URLs, and the total; without sitemap rows."""
         ...

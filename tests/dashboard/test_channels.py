@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -19,7 +20,18 @@ from tests.support.webhook_receiver import Receiver, receiver
 
 CHANNELS = "/tenant/v1/channels"
 STYLE = "<style>:root{--primary:#3355ff}</style><link href='https://fonts.googleapis.com/css?family=Inter'>"
-TABS = ("", "/pages", "/pages?q=no-such-page", "/media", "/media?type=DOCUMENT", "/history", "/search", "/settings")
+TABS = (
+    "",
+    "/issues",
+    "/insights",
+    "/pages",
+    "/pages?q=no-such-page",
+    "/media",
+    "/media?type=DOCUMENT",
+    "/history",
+    "/search",
+    "/settings",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +204,50 @@ def test_a_picture_shows_what_was_saved_and_where_it_is_used(world: World, open_
     expect(tab.get_by_role("tab", name="Pages")).to_have_attribute("aria-selected", "true")
 
 
+def test_media_are_filtered_sorted_and_stepped_through(world: World, open_screen: OpenScreen) -> None:
+    tab = open_screen(world.port).open(f"{world.path}/media")
+    tab.get_by_label("Sort").select_option("Most saved first")
+    cards = tab.get_by_role("main").get_by_role("listitem")
+    expect(cards.first).to_contain_text("large.jpg")
+    tab.get_by_role("searchbox").fill("logo")
+    expect(cards).to_have_count(1)
+    assert "q=logo" in tab.url
+    assert "sort=saved-desc" in tab.url
+    tab.get_by_role("button", name="Clear filters").click()
+    cards.first.get_by_role("button").click()
+    dialog = tab.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="large.jpg")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Previous")).to_be_disabled()
+    tab.keyboard.press("ArrowRight")
+    expect(dialog.get_by_role("heading", name="large.jpg")).to_have_count(0)
+    tab.keyboard.press("ArrowLeft")
+    expect(dialog.get_by_role("heading", name="large.jpg")).to_be_visible()
+
+
+def test_a_page_of_a_channel_shows_its_media_as_they_are_stored(world: World, open_screen: OpenScreen) -> None:
+    job = world.server.api.get(f"{CHANNELS}/{world.channel}/webcrawl/jobs")["jobs"][-1]["id"]
+    tab = open_screen(world.port).open(f"/runs/{job}/page?url={quote(world.site.url('/'), safe='')}&view=media")
+    tab.get_by_role("listitem").filter(has_text="large.jpg").get_by_role("button").click()
+    expect(tab.get_by_role("dialog").get_by_role("img", name="Hills")).to_be_visible()
+
+
+def test_issues_and_insights_are_tabs_below_the_header_of_the_channel(world: World, open_screen: OpenScreen) -> None:
+    tab = open_screen(world.port).open(world.path)
+    tab_panel(tab, "Issues")
+    expect(tab.get_by_text("This site was not checked yet.").first).to_be_visible()
+    tab.get_by_role("button", name="Check the site").click()
+    expect(tab.get_by_role("button", name="Check again")).to_be_enabled(timeout=60_000)
+    expect(tab.get_by_role("button", name=re.compile("^Warning"))).not_to_have_count(0)
+    tab_panel(tab, "Insights")
+    expect(tab.get_by_role("region", name="What was read").first).to_be_visible()
+    expect(tab.get_by_role("heading", name="Films and hills", level=1)).to_be_visible()
+    tab_panel(tab, "Overview")
+    issues = tab.get_by_role("region", name="Issues")
+    expect(issues.get_by_role("listitem")).not_to_have_count(0)
+    issues.get_by_role("link", name="All issues").click()
+    expect(tab).to_have_url(re.compile(f"{world.path}/issues$"))
+
+
 def test_a_video_of_another_host_waits_for_a_click(world: World, open_screen: OpenScreen) -> None:
     tab = open_screen(world.port).open(f"{world.path}/media?type=VIDEO")
     tab.get_by_role("listitem").filter(has_text="YouTube").get_by_role("button").click()
@@ -203,7 +259,7 @@ def test_settings_are_previewed_saved_and_applied_to_a_url(world: World, open_sc
     tab = open_screen(world.port).open(f"{world.path}/settings")
     changes = tab.get_by_role("group", name="Saving changes")
     expect(changes).to_contain_text("Nothing has been changed.")
-    expect(tab.get_by_text("The plan ENTERPRISE allows 500.")).to_be_visible()
+    expect(tab.get_by_text("The plan Enterprise allows 500.")).to_be_visible()
     tab.get_by_label("Pages of one crawl at most").fill("40")
     tab.get_by_label("Crawl it again").select_option("custom")
     tab.get_by_label("Cron line").fill("30 4 * *")
@@ -219,7 +275,21 @@ def test_settings_are_previewed_saved_and_applied_to_a_url(world: World, open_sc
     saved = world.server.api.get(f"{CHANNELS}/{world.channel}")
     assert (saved["maxPages"], saved["cron"], saved["timeZone"]) == (40, "30 4 * * 2", "Europe/Prague")
 
+    tab.get_by_label("Not these URLs").fill("/about*")
+    tab.get_by_label("Render pages in a browser").select_option("never")
+    tab.get_by_label("Mask personal data").select_option("everywhere")
+    expect(changes).to_contain_text("Not these URLs: \u2013 \u2192 /about*")
+    expect(tab.get_by_text("Tests the settings that are saved.")).to_be_visible()
+    changes.get_by_role("button", name="Save settings").click()
+    expect(changes).to_contain_text("Saved.")
+    saved = world.server.api.get(f"{CHANNELS}/{world.channel}")
+    assert (saved["exclude"], saved["render"], saved["personal"]) == (["/about*"], "never", "everywhere")
     tester = tab.get_by_label("Would this URL be crawled?")
+    tester.fill("/about")
+    expect(tab.get_by_text("matches the exclude pattern /about*")).to_be_visible()
+    restored = {"exclude": [], "render": "auto", "personal": "chunks"}
+    assert world.server.api.call("PATCH", f"{CHANNELS}/{world.channel}", restored).status == 200
+    tab.reload()
     scope = tab.get_by_role("region", name="What belongs to the website")
     tester.fill("/about")
     expect(scope.get_by_text("Yes", exact=True)).to_be_visible()
@@ -258,6 +328,7 @@ def test_the_brand_is_entered_and_reset_to_what_was_detected(world: World, open_
     font = section.get_by_role("textbox", name="Primary font")
     expect(font).to_have_value("Inter")
     expect(section.get_by_role("textbox", name="Primary colour")).to_have_value("#3355ff")
+    expect(section.get_by_role("group", name="Brand as it is now")).to_contain_text("#3355ff")
     font.fill("Georgia")
     section.get_by_role("button", name="Save brand").click()
     reset = section.get_by_role("button", name="Reset to detected: Primary font")

@@ -1,4 +1,4 @@
-"""Crawled content never runs: 2,000 script injections in titles, text, Markdown, URLs, descriptions, alt texts and JSON-LD."""
+"""Crawled content never runs: 2,000 script injections in titles, text, Markdown, URLs, descriptions, alt texts and files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from tests.dashboard.checked_site import audited
 from tests.dashboard.conftest import OpenScreen, Screen
 from tests.interfaces.test_api_process import ServerProcess, serve_process
 from tests.support.http_server import Answer, HttpServer, serve_site, site
+from tests.support.pictures import picture
 
 PAGES = 20
 PAYLOADS = 2000
+FILES = 40
 _CALLS = ("alert(1)", "window.hacked=1", "top.hacked=1", "fetch('http://127.0.0.1:9/')", "document.title='hacked'")
 _TEMPLATES = [
     line.encode("latin-1").decode("unicode_escape")
@@ -49,6 +52,17 @@ def hostile_page(number: int, attacks: list[str]) -> Answer:
     return Answer(body=body.encode())
 
 
+def _file(attack: str) -> str:
+    """The address of an image whose file name is an attack."""
+    return f"/files/{quote(attack, safe='')}.png"
+
+
+def _answer(pages: dict[str, Answer], small: bytes, target: str) -> Answer | None:
+    if target.startswith("/files/"):
+        return Answer(body=small, content_type="image/png")
+    return site(pages)(target.partition("?")[0])
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerProcess, HttpServer, str]]:
     attacks = list(itertools.islice(payloads(), PAYLOADS))
@@ -56,12 +70,14 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPr
     share = PAYLOADS // PAGES
     pages = {f"/p{number}": hostile_page(number, attacks[number * share : (number + 1) * share]) for number in range(PAGES)}
     home = "".join(f'<li><a href="/p{number}">{number}</a></li>' for number in range(PAGES))
+    home += "".join(f'<img src="{_file(attack)}" alt="{html.escape(attack)}">' for attack in attacks[:FILES])
+    small = picture(60, 40, ".png")
     pages["/"] = Answer(
         body=f"<title>Home</title><main><h1>Home</h1><p>Words of the home page.</p><ul>{home}</ul></main>".encode()
     )
     folder: Path = tmp_path_factory.mktemp("hostile")
     with (
-        serve_site(lambda target: site(pages)(target.partition("?")[0])) as http_server,
+        serve_site(lambda target: _answer(pages, small, target)) as http_server,
         serve_process(folder, http_server) as server,
     ):
         run = server.api.start(http_server.url("/"), render="never")
@@ -113,6 +129,32 @@ def test_the_title_of_a_hostile_page_is_shown_as_text(
     server, site_, run = hostile
     tab = open_screen(server.api.port).open(f"/runs/{run}/page?url={quote(site_.url('/p0'), safe='')}")
     assert "<script>alert(1)</script>" in tab.get_by_role("heading", level=1).inner_text()
+
+
+def test_names_of_channels_and_files_and_findings_do_not_run(
+    hostile: tuple[ServerProcess, HttpServer, str], open_screen: OpenScreen
+) -> None:
+    server, site_, _ = hostile
+    attack = "<img src=x onerror=alert(1)>"
+    body = {"url": site_.url("/"), "title": attack, "maxPages": PAGES + 1, "render": "never"}
+    channel = server.api.call("POST", "/tenant/v1/channels", body).json["id"]
+    path = f"/tenant/v1/channels/{channel}/webcrawl"
+    run = server.api.call("POST", f"{path}/start").json["id"]
+    server.api.finish(run)
+    name = quote(server.api.get(f"/tenant/v1/channels/{channel}")["site"], safe="")
+    assert server.api.call("POST", f"/sites/{name}/audits").status == 202
+    audited(server, f"/sites/{name}", run)
+    media = server.api.get(f"{path}/media")["media"]
+    assert any("alert(1)" in file["fileName"] or "alert(1)" in file["altText"] for file in media)
+    screen = open_screen(server.api.port)
+    for tab in ("", "/pages", "/media", f"/media?file={media[0]['id']}", "/issues", "/insights", "/history", "/settings"):
+        screen.open(f"/channels/{channel}{tab}")
+        check(screen)
+    assert screen.page.get_by_role("heading", level=1).inner_text() == attack
+    shown = screen.open(f"/channels/{channel}/issues")
+    for card in shown.locator("#content button[aria-expanded=false]").all():
+        card.click()
+    check(screen)
 
 
 @pytest.mark.parametrize("route", ["source", "page"])

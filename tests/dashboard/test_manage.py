@@ -149,7 +149,7 @@ def test_crawl_settings_are_changed_with_the_next_times_shown_before(hosting: Ho
     expect(pages).to_have_value("500")
     pages.fill("120")
     expect(tab.get_by_text("Crawls read at most 50 pages: the plan permits 50.")).to_be_visible()
-    tab.get_by_label("Plan", exact=True).select_option("PRO: 300 pages")
+    tab.get_by_label("Plan", exact=True).select_option("Pro: 300 pages")
     expect(tab.get_by_text("Crawls read at most 120 pages: the plan permits 300.")).to_be_visible()
     with tab.expect_response(lambda response: response.request.method == "PATCH"):
         save.click()

@@ -213,6 +213,75 @@ def test_the_graph_shows_every_url_and_opens_the_inspector(served: Served, open_
     expect(tab.get_by_role("dialog").get_by_text("HTTP status")).to_be_visible()
 
 
+def test_a_pointer_over_the_graph_names_a_node_without_reading_pixels_back(served: Served, open_screen: OpenScreen) -> None:
+    screen = open_screen(served.port)
+    screen.page.add_init_script(
+        "const read = WebGL2RenderingContext.prototype.readPixels; window.reads = 0;"
+        "WebGL2RenderingContext.prototype.readPixels = function (...all) { window.reads += 1; return read.apply(this, all) }"
+    )
+    tab = screen.open(f"/runs/{served.run}/lineage?view=graph&colour=kind")
+    tab.wait_for_selector("[data-testid=graph] canvas")
+    expect(tab.get_by_role("group", name="Legend")).to_contain_text("Page")
+    expect(tab.get_by_role("group", name="Legend")).to_contain_text("Not fetched")
+    box = tab.get_by_test_id("graph").bounding_box()
+    assert box is not None
+    place = tab.evaluate(
+        """() => {
+          const { sigma } = document.querySelector('[data-testid=graph]');
+          return sigma.framedGraphToViewport(sigma.getNodeDisplayData(sigma.getGraph().nodes()[0]));
+        }"""
+    )
+    tab.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
+    expect(tab.locator(".graph-marker span")).to_be_visible()
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + place["x"] + 60, box["y"] + place["y"] + 30, steps=5)
+    tab.mouse.up()
+    assert tab.evaluate("window.reads") == 0
+
+
+def test_runs_are_filtered_sorted_and_downloaded(served: Served, open_screen: OpenScreen) -> None:
+    tab = open_screen(served.port).open("/runs")
+    rows = tab.get_by_role("region", name="Runs").locator("tbody tr")
+    expect(rows.first).to_be_visible()
+    tab.get_by_role("searchbox").fill("no-such-site")
+    expect(tab.get_by_text("No run matches these filters.")).to_be_visible()
+    tab.get_by_role("button", name="Clear filters").click()
+    tab.get_by_role("button", name=re.compile("^Completed")).click()
+    assert "state=COMPLETED" in tab.url
+    took = tab.get_by_role("columnheader", name="Took")
+    took.get_by_role("button").click()
+    expect(took).to_have_attribute("aria-sort", "descending")
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="CSV").click()
+    listed = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    assert served.run in {row["id"] for row in listed}
+    assert {row["status"] for row in listed} == {"COMPLETED"}
+
+
+def test_a_list_of_the_browser_is_filtered_sorted_and_downloaded(served: Served, open_screen: OpenScreen) -> None:
+    url = quote(served.site.url("/"), safe="")
+    links = served.server.api.get(f"/crawl-runs/{served.run}/links?url={url}")["outlinks"]
+    tab = open_screen(served.port).open(f"/runs/{served.run}/page?url={url}&view=links")
+    section = tab.get_by_role("region", name=re.compile("links on this page")).first
+    rows = section.locator("tbody tr")
+    expect(rows).to_have_count(len(links))
+    heading = section.get_by_role("columnheader", name="Page")
+    heading.get_by_role("button").click()
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    text = links[0]["target"]
+    section.get_by_role("searchbox").fill(text)
+    targets = [link["target"] for link in links if text in link["target"]]
+    expect(rows).to_have_count(len(targets))
+    assert "outlinks.q=" in tab.url
+    with tab.expect_download() as download:
+        section.get_by_role("button", name="CSV").click()
+    listed = csv.DictReader(io.StringIO(download.value.path().read_text()))
+    assert sorted(row["url"] for row in listed) == sorted(targets)
+    tab.reload()
+    expect(rows).to_have_count(len(targets))
+
+
 def test_a_page_is_shown_in_every_view(served: Served, open_screen: OpenScreen) -> None:
     url = served.site.url("/")
     tab = open_screen(served.port).open(f"/runs/{served.run}/page?url={quote(url, safe='')}")

@@ -103,6 +103,7 @@ def test_a_mistake_is_explained_without_repeating_a_secret(body: dict[str, Any],
 
 
 def test_credentials_in_a_url_are_refused_and_not_repeated(world: World) -> None:
+    world.red.start("https://known.invalid/")
     url = f"https://ann:{PASSWORD}@example.com/"
     for path, body in (
         ("/crawl-runs", {"seedUrl": url}),
@@ -110,6 +111,8 @@ def test_credentials_in_a_url_are_refused_and_not_repeated(world: World) -> None
         ("/crawl", {"url": url}),
         ("/scrape", {"url": url}),
         ("/tenant/v1/channels", {"url": url}),
+        ("/sites/known.invalid/pipelines/update-delta", {"urls": [url]}),
+        ("/hooks/known.invalid", {"urls": [url]}),
     ):
         answer = world.red.call("POST", path, body)
         assert answer.status == 422, (path, answer.body)

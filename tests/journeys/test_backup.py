@@ -201,7 +201,8 @@ async def test_servers_are_backed_up_and_restored_into_an_empty_database(servers
                 result = await crawl_in(app, crawl_settings(first.url()))
                 tenant = await app.queue.create_tenant("other", app.clock())
                 before = await export(app, result.run)
-                await app.media.of(tenant.id).files.put(PICTURE, b"picture")
+                for key in (PICTURE, SCREENSHOT):
+                    await app.media.of(tenant.id).files.put(key, key.encode())
                 second.delay_s = 0.05
                 crawling = asyncio.create_task(run_to_its_end(app, second))
                 assert await asyncio.to_thread(second.wait_for_hits, 5)
@@ -227,7 +228,8 @@ async def test_servers_are_backed_up_and_restored_into_an_empty_database(servers
                 assert await export(app, run) == before
                 for row in result.rows.values():
                     assert row.document is None or await app.blobs.get(row.document)
-                assert await app.media.of(tenant.id).files.get(PICTURE) == b"picture"
+                for key in (PICTURE, SCREENSHOT):
+                    assert await app.media.of(tenant.id).files.get(key) == key.encode()
                 assert [stored.name for stored in await app.queue.tenants()] == ["default", tenant.name]
                 assert await app.ledger.for_tenant(tenant.id).runs() == [], "row-level security is in place again"
                 unfinished = await app.ledger.run(running.id)

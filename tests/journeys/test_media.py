@@ -10,6 +10,7 @@ from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from scripts.servers import LocalServers
 from tests.support import files
@@ -24,7 +25,7 @@ from sitelore.app.operations.deletion import delete_site, purge_media, sweep_med
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import MediaCounts
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME
-from sitelore.model.platform.media import MediaListing, MediaTotals, MediaUse, StoredMedia
+from sitelore.model.platform.media import MediaListing, MediaOrder, MediaTotals, MediaUse, StoredMedia
 from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.settings import CrawlSettings, MediaPolicy, MediaType
 
@@ -143,6 +144,27 @@ async def test_images_videos_and_documents_of_pages_are_stored_once(tmp_path: Pa
     assert counts.saved_bytes == done.totals.saved_bytes > 0
     assert on_disk(tmp_path) == {key: len(data) for key, data in done.stored.items()}
     assert sum(on_disk(tmp_path).values()) == done.totals.stored_bytes
+
+
+async def test_media_are_filtered_and_sorted(tmp_path: Path) -> None:
+    with serve(with_media()) as server:
+        settings = crawl_settings(server.url("/"), media=ALL, max_pages=1)
+        async with embedded(tmp_path, writing=True) as app:
+            site_id = (await crawl_in(app, settings)).run.site
+            library = app.media.of(DEFAULT_TENANT).library
+
+            async def names(**listing: Any) -> list[str]:
+                listed, total = await library.list_media(MediaListing(site_id, **listing))
+                assert total == len(listed)
+                return [each.file_name for each in listed]
+
+            every = await names(order=MediaOrder.NAME)
+            assert every == sorted(every, key=str.lower)
+            assert await names(order=MediaOrder.NAME, descending=True) == every[::-1]
+            assert await names(text="HILLS") == ["large.jpg"], "by the description"
+            assert await names(text="report.p") == ["report.pdf"]
+            assert await names(text="100%") == []
+            assert (await names(order=MediaOrder.SAVED, descending=True, type=MediaType.IMAGE))[0] == "large.jpg"
 
 
 async def test_a_video_has_the_poster_of_its_page(tmp_path: Path) -> None:

@@ -364,4 +364,20 @@ MUTANTS = (
         "A redirect in the browser is not checked by the address guard.",
         _PROXY,
     ),
+    Mutant(
+        "broken-chunk-is-forwarded",
+        "fetch/http/response_parser.py",
+        "self.excess = size - (line_at if self.is_broken else at)",
+        "self.excess = size - at",
+        "The browser gets an invalid chunk and waits for more until its time limit.",
+        ("tests/unit/fetch/test_guard_proxy.py",),
+    ),
+    Mutant(
+        "escaped-asterisk-is-no-asterisk",
+        "fetch/robots_rules.py",
+        "return target.translate(_LITERALS) if",
+        "return target if",
+        "A rule cannot name an asterisk or a dollar sign.",
+        ("tests/unit/fetch/test_robots_rules.py",),
+    ),
 )

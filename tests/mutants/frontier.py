@@ -126,6 +126,14 @@ MUTANTS = (
         _ADMISSION,
     ),
     Mutant(
+        "sitemap-indexes-without-levels",
+        "frontier/offers.py",
+        "chain = (*lease.chain, Hop(lease.url, 200)) if are_of_index else ()",
+        "chain = (Hop(lease.url, 200),) if are_of_index else ()",
+        "Sitemap indexes that list each other are read without end.",
+        _ADMISSION,
+    ),
+    Mutant(
         "sitemaps-without-a-limit",
         "frontier/offers.py",
         "            self._sources += 1\n",

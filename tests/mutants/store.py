@@ -349,4 +349,28 @@ MUTANTS = (
         "After Redis lost its data a host is fetched before its gap has passed.",
         _REDIS_GATE,
     ),
+    Mutant(
+        "unchanged-page-undoes-reprocessing",
+        "store/frontier/settle.py",
+        "    settled = _with_current_pages(conn, tenant, settled)\n",
+        "",
+        "A page that was found unchanged gets the document back that `reprocess` replaced during the visit.",
+        ("tests/ports/test_reprocess.py",),
+    ),
+    Mutant(
+        "links-of-old-versions-use-up-the-limit",
+        "store/pages/versions.py",
+        "        if len(part) < limit:\n            break\n",
+        "        break\n",
+        "Links of older versions hide links of current ones.",
+        ("tests/ports/test_versions.py",),
+    ),
+    Mutant(
+        "ids-of-deleted-sites-are-used-again",
+        "store/runs/deletion.py",
+        "    retire_id(conn, site)\n",
+        "",
+        "A new site gets the id of a deleted one, by which caches know its pages.",
+        ("tests/ports/test_deletion.py",),
+    ),
 )

@@ -458,6 +458,7 @@ async def test_points_of_a_site_and_of_a_tenant_are_deleted_from_qdrant() -> Non
 async def test_the_ids_of_deleted_sites_and_tenants_are_not_used_again(store: Store) -> None:
     first, queue = await store.crawl("first.test"), SqlRunQueue(store.ledger._engine)
     tenant = await queue.create_tenant("short-lived", NOW)
+    await store.of(tenant.id).crawl("other.test")
     theirs = await store.of(tenant.id).crawl("theirs.test")
     assert await store.of(tenant.id).ledger.delete_tenant()
     assert await store.ledger.delete_site(first.site)

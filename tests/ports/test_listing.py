@@ -15,6 +15,7 @@ from sitelore.model.frontier import (
     Offer,
     Run,
     RunListing,
+    RunOrder,
     Settlement,
     Source,
     UrlListing,
@@ -121,6 +122,29 @@ async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger, 
     of_a, total = await ledger.list_runs(RunListing(site="a.example", states=frozenset({RunState.QUEUED})))
     assert ([run.id for run in of_a], total) == ([runs[2].id], 1)
     assert await queue.runs_by_state() == {"CANCELLED": 1, "QUEUED": 2}
+    assert await ledger.count_runs() == {"CANCELLED": 1, "QUEUED": 2}
+    assert await ledger.count_runs("A.EX") == {"CANCELLED": 1, "QUEUED": 1}
+    named, total = await ledger.list_runs(RunListing(text="b.exa"))
+    assert ([run.id for run in named], total) == ([runs[1].id], 1)
+    assert (await ledger.list_runs(RunListing(text="%")))[1] == 0
+
+
+async def test_runs_are_sorted_and_those_without_the_value_come_last(ledger: SqlLedger) -> None:
+    runs = [
+        await start_run(ledger, CrawlSettings(seeds=(f"https://{site}.example/",)), NOW + at) for at, site in enumerate("bac")
+    ]
+    await ledger.move_run(runs[0].id, RunState.CANCELLED, NOW + 9)
+    await ledger.move_run(runs[2].id, RunState.CANCELLED, NOW + 5)
+
+    async def listed(order: RunOrder, *, oldest_first: bool) -> str:
+        runs, _ = await ledger.list_runs(RunListing(order=order, oldest_first=oldest_first))
+        return "".join(run.site_name[0] for run in runs)
+
+    assert await listed(RunOrder.SITE, oldest_first=True) == "abc"
+    assert await listed(RunOrder.SITE, oldest_first=False) == "cba"
+    assert await listed(RunOrder.FINISHED_AT, oldest_first=True) == "cba"
+    assert await listed(RunOrder.FINISHED_AT, oldest_first=False) == "bca"
+    assert await listed(RunOrder.DURATION, oldest_first=False) == "cab", "none has started, so the newest come first"
 
 
 async def test_an_idempotency_key_creates_one_run_even_in_concurrent_calls(ledger: SqlLedger) -> None:

@@ -38,6 +38,7 @@ NO_MEDIA = {"types": [], "file_bytes": 16 * 2**20, "video_bytes": 50 * 2**20, "p
 NEW_SETTINGS: dict[str, dict[str, object]] = {
     "0006": {"accept_language": "", "audit_facts": False, "audit": False, "media": NO_MEDIA},
     "0007": {"audit": False, "media": NO_MEDIA},
+    "0016": {},
 }
 """Settings of runs that did not exist when the data of a schema was stored, with their defaults."""
 
@@ -156,7 +157,7 @@ def storage(request: pytest.FixtureRequest, schema: str) -> Storage:
 @pytest.fixture
 def one_storage(request: pytest.FixtureRequest, schema: str) -> Storage:
     """Stored data of each kind and of each schema, but not of both: for tests that take long."""
-    return storage_of(request, {"0006": "sqlite", "0007": "postgres"}[schema])
+    return storage_of(request, {"0006": "sqlite", "0007": "postgres", "0016": "postgres"}[schema])
 
 
 def storage_of(request: pytest.FixtureRequest, kind: str) -> Storage:

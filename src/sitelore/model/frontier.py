@@ -689,15 +689,27 @@ class HostProgress:
     """Mean duration of its requests."""
 
 
+class RunOrder(StrEnum):
+    """The order of a list of runs. Runs without the value come last in either direction."""
+
+    CREATED_AT = "created_at"
+    FINISHED_AT = "finished_at"
+    DURATION = "duration"
+    SITE = "site"
+
+
 @dataclass(frozen=True, slots=True)
 class RunListing:
-    """A page of the runs. Empty `states` or `site`: all."""
+    """A page of the runs. Empty `states`, `site` or `text`: all."""
 
     states: frozenset[RunState] = frozenset()
     site: str = ""
     oldest_first: bool = False
     limit: int = 100
     offset: int = 0
+    text: str = ""
+    """Only runs of sites whose name contains this."""
+    order: RunOrder = RunOrder.CREATED_AT
 
 
 @dataclass(frozen=True, slots=True)
@@ -708,6 +720,8 @@ class Edge:
     url: Url
     state: UrlState
     depth: int
+    content_type: str = ""
+    """The media type of the response, without parameters; empty where there was none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,9 +234,10 @@ class RunService:
         """A page of runs, encoded."""
 
         async def load() -> bytes:
-            runs, total = await self.context.ledger.list_runs(listing)
+            ledger = self.context.ledger
+            (runs, total), states = await asyncio.gather(ledger.list_runs(listing), ledger.count_runs(listing.text))
             page = page_of(total, listing.limit, listing.offset, len(runs))
-            return encode(RunList([run_view(run) for run in runs], page))
+            return encode(RunList([run_view(run) for run in runs], states, page))
 
         return await self._cache.get((_LISTS, listing), load)
 

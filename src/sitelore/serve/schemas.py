@@ -107,9 +107,10 @@ class RunSummary(RunView, frozen=True):
 
 
 class RunList(msgspec.Struct, frozen=True):
-    """A page of runs."""
+    """A page of runs, and how many there are in each state."""
 
     runs: list[RunView]
+    by_status: dict[str, int]
     pagination: Pagination
 
 
@@ -294,6 +295,7 @@ class EdgeView(msgspec.Struct, frozen=True):
     id: str
     status: UrlState
     depth: int
+    content_type: str
 
 
 class Graph(msgspec.Struct, frozen=True):
@@ -644,7 +646,7 @@ def link_view(link: LinkBetweenPages) -> LinkView:
 
 def edge_view(edge: Edge) -> EdgeView:
     """An edge as the API shows it."""
-    return EdgeView(str(edge.parent), str(edge.url), edge.state, edge.depth)
+    return EdgeView(str(edge.parent), str(edge.url), edge.state, edge.depth, edge.content_type)
 
 
 def _text(url: Url | None) -> str | None:

@@ -37,6 +37,7 @@ class SqlLedger(Repository):
     resume_run = write(lifecycle.resume_run)
     create_run_once = write(listing.create_run_once)
     list_runs = read_long(listing.list_runs)
+    count_runs = read_long(listing.count_runs)
     list_rows = read_long(listing.list_rows)
     url_facets = read_long(listing.url_facets)
     page_neighbours = read_long(listing.page_neighbours)

@@ -304,3 +304,17 @@ def test_a_url_in_documentation_makes_a_page_documentation(host: str, path: str,
     assert page.is_documentation(PageFacts(SOCIAL.metas, host=host, path=path)) is is_documentation
     posts = "".join(f"<div><div class=author>Ada</div>{sentence}</div>" for sentence in SENTENCES)
     assert not scored(f"{STORY}{posts}").is_documentation(PageFacts(host=host, path=path))
+
+
+def test_a_section_about_feedback_is_kept_and_a_box_that_asks_for_it_is_cut() -> None:
+    section = "<div class=section id=feedback><h2>1.5 Feedback</h2><p>Feedback by mail is most welcome.</p></div>"
+    box = "<div id=pre-footer><h2>Was this page helpful?</h2><p class=feedback--prompt>Thanks for the feedback.</p></div>"
+    kept = kept_of(f"<main>{STORY}{section}{box}</main>")
+    assert "1.5 Feedback" in kept
+    assert "Thanks for the feedback." not in kept
+
+
+@pytest.mark.parametrize("name", ["Navigation", "Pagination", "Footer", "Breadcrumbs"])
+def test_a_section_about_navigation_is_not_navigation(name: str) -> None:
+    section = f"<div class=section id={name.lower()}><h2>{name} \u00b6</h2><p>{SENTENCES[5]}</p></div>"
+    assert name in " ".join(kept_of(f"<main>{STORY}{section}{PROSE}</main>"))

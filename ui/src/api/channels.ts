@@ -1,6 +1,6 @@
 /** Types and queries of channels. Everything that a crawl of a channel changes is below the key `['channel', id]`. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { get } from './client'
+import { every, get } from './client'
 import type { components } from './schema'
 
 type Schemas = components['schemas']
@@ -12,6 +12,7 @@ export type CrawlStatus = Schemas['CrawlStatusView']
 export type Statistics = Schemas['ChannelStatisticsView']
 export type WebPage = Schemas['WebPageView']
 export type WebPageList = Schemas['WebPageList']
+export type WebPageDetail = Schemas['WebPageDetail']
 export type Media = Schemas['MediaOnPage']
 export type MediaList = Schemas['MediaList']
 export type MediaDetail = Schemas['MediaDetail']
@@ -30,7 +31,6 @@ export type SiteChanges = Schemas['SiteChanges']
 export const LIST_LIMIT = 100
 export const PAGES_PER_PAGE = 100
 export const MEDIA_PER_PAGE = 48
-export const JOBS_PER_PAGE = 25
 
 const BUSY_MS = 3000
 const IDLE_MS = 10_000
@@ -79,10 +79,17 @@ export const webPages = (id: string, filter: PageFilter, offset: number) =>
     placeholderData: keepPreviousData,
   })
 
-export const media = (id: string, mediaType: string, offset: number) =>
+export interface MediaFilter {
+  mediaType?: string
+  q?: string
+  sort?: string
+  order?: string
+}
+
+export const media = (id: string, filter: MediaFilter, offset: number) =>
   queryOptions({
-    queryKey: ['channel', id, 'media', mediaType, offset],
-    queryFn: () => get<MediaList>(channelPath(id, 'webcrawl/media'), { mediaType, limit: MEDIA_PER_PAGE, offset }),
+    queryKey: ['channel', id, 'media', filter, offset],
+    queryFn: () => get<MediaList>(channelPath(id, 'webcrawl/media'), { ...filter, limit: MEDIA_PER_PAGE, offset }),
     placeholderData: keepPreviousData,
   })
 
@@ -92,11 +99,15 @@ export const mediaDetail = (id: string, file: string) =>
     queryFn: () => get<MediaDetail>(channelPath(id, `webcrawl/media/${encodeURIComponent(file)}`)),
   })
 
-export const jobs = (id: string, offset: number) =>
+/** All crawls of a channel, newest first. */
+export const jobs = (id: string) =>
   queryOptions({
-    queryKey: ['channel', id, 'jobs', offset],
-    queryFn: () => get<JobList>(channelPath(id, 'webcrawl/jobs'), { limit: JOBS_PER_PAGE, offset }),
-    placeholderData: keepPreviousData,
+    queryKey: ['channel', id, 'jobs'],
+    queryFn: () =>
+      every<Job>(async (offset) => {
+        const part = await get<JobList>(channelPath(id, 'webcrawl/jobs'), { limit: LIST_LIMIT, offset })
+        return { items: part.jobs, hasMore: part.pagination.hasMore }
+      }),
   })
 
 export const siteChanges = (site: string, since: string, until: string) =>
@@ -112,6 +123,28 @@ export const explanation = (id: string, url: string) =>
     queryFn: () => get<Explanation>(channelPath(id, 'webcrawl/explain'), { url }),
     enabled: url !== '',
     retry: false,
+    staleTime: 0,
+  })
+
+/** The page of a channel with this URL, with its media; null where it has none. */
+export const pageOfUrl = (id: string, url: string) =>
+  queryOptions({
+    queryKey: ['channel', id, 'page-of', url],
+    queryFn: async () => {
+      const { pages } = await get<WebPageList>(channelPath(id, 'webcrawl/pages'), { q: url.slice(0, 200), sort: 'url', limit: LIST_LIMIT })
+      const page = pages.find((each) => each.url === url)
+      return page ? get<WebPageDetail>(channelPath(id, `webcrawl/pages/${encodeURIComponent(page.id)}`)) : null
+    },
+    enabled: id !== '',
+  })
+
+/** The channel of a site; undefined where the site has none. */
+export const channelOfSite = (site: string) =>
+  queryOptions({
+    queryKey: ['channels', 'of', site],
+    queryFn: async () => (await get<ChannelList>(CHANNELS, { limit: LIST_LIMIT })).channels.find((channel) => channel.site === site) ?? null,
+    enabled: site !== '',
+    staleTime: 60_000,
   })
 
 export const crawlSettings = queryOptions({

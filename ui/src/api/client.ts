@@ -109,6 +109,16 @@ export async function get<T>(path: string, parameters?: Parameters): Promise<T> 
   return (await send('GET', address(path, parameters))).json() as Promise<T>
 }
 
+/** Everything that a listing gives, part by part. */
+export async function every<Item>(load: (offset: number) => Promise<{ items: readonly Item[]; hasMore: boolean }>): Promise<Item[]> {
+  const items: Item[] = []
+  for (;;) {
+    const part = await load(items.length)
+    items.push(...part.items)
+    if (!part.hasMore || part.items.length === 0) return items
+  }
+}
+
 export async function getText(path: string, parameters?: Parameters): Promise<string> {
   return (await send('GET', address(path, parameters))).text()
 }

@@ -9,7 +9,7 @@ const SAMPLES = 120
 
 export interface Sample {
   at: number
-  fetched: number
+  pages: number
 }
 
 export type Connection = 'off' | 'events' | 'polling'
@@ -39,7 +39,7 @@ export function useFollow(run: string, active: boolean, paused: boolean, alsoRef
     const source = new EventSource(`${runPath(run)}/events`)
 
     function show(summary: Summary) {
-      samples.current = [...samples.current, { at: Date.now(), fetched: summary.counts.fetched }].slice(-SAMPLES)
+      samples.current = [...samples.current, { at: Date.now(), pages: summary.counts.pages }].slice(-SAMPLES)
       client.setQueryData(['summary', run], summary)
       const over = !isActive(summary.status)
       if (over || Date.now() - refreshedAt > REFRESH_MS) {

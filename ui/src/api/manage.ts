@@ -1,6 +1,6 @@
 /** Types, queries and paths of the account of a tenant and of the operator's portal. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { get } from './client'
+import { every, get } from './client'
 import type { components } from './schema'
 
 type Schemas = components['schemas']
@@ -19,6 +19,7 @@ export type TokenKind = Token['kind']
 export type User = Schemas['UserView']
 export type Role = User['role']
 export type AuditRecord = Schemas['AuditRecordView']
+export type AuditLog = Schemas['AuditLogPage']
 export type AuditCheck = Schemas['AuditCheckView']
 export type Plan = CrawlSettings['plan']
 export type Frequency = CrawlSettings['websiteCrawlFrequency']
@@ -30,19 +31,21 @@ export const AUDIT = '/tenant/v1/audit'
 export const PER_PAGE = 25
 /** The tenant of the operator. */
 export const DEFAULT_TENANT = '1'
-/** A choice among more than this would need a search field. */
+/** What one request lists at most. */
 const CHOICES = 100
 
 export function tenantPath(id: string, part = ''): string {
   return `${TENANTS}/${encodeURIComponent(id)}${part && `/${part}`}`
 }
 
-export const tenants = (offset: number) =>
-  queryOptions({
-    queryKey: ['tenants', 'list', offset],
-    queryFn: () => get<Schemas['TenantList']>(TENANTS, { limit: PER_PAGE, offset }),
-    placeholderData: keepPreviousData,
-  })
+export const tenants = queryOptions({
+  queryKey: ['tenants', 'list'],
+  queryFn: () =>
+    every<Tenant>(async (offset) => {
+      const part = await get<Schemas['TenantList']>(TENANTS, { limit: CHOICES, offset })
+      return { items: part.tenants, hasMore: part.pagination.has_more }
+    }),
+})
 
 export const tenant = (id: string) => queryOptions({ queryKey: ['tenants', id], queryFn: () => get<Tenant>(tenantPath(id)) })
 
@@ -85,21 +88,23 @@ export const backups = queryOptions({
   queryFn: () => get<Schemas['BackupList']>('/manage/v1/backups'),
 })
 
-export const tokens = (offset: number) =>
-  queryOptions({
-    queryKey: ['tokens', offset],
-    queryFn: () => get<Schemas['TokenList']>(TOKENS, { limit: PER_PAGE, offset }),
-    placeholderData: keepPreviousData,
-  })
+export const tokens = queryOptions({
+  queryKey: ['tokens'],
+  queryFn: () =>
+    every<Token>(async (offset) => {
+      const part = await get<Schemas['TokenList']>(TOKENS, { limit: CHOICES, offset })
+      return { items: part.tokens, hasMore: part.pagination.has_more }
+    }),
+})
 
-export const users = (offset: number, limit = PER_PAGE) =>
-  queryOptions({
-    queryKey: ['users', offset, limit],
-    queryFn: () => get<Schemas['UserList']>(USERS, { limit, offset }),
-    placeholderData: keepPreviousData,
-  })
-
-export const userChoices = users(0, CHOICES)
+export const users = queryOptions({
+  queryKey: ['users'],
+  queryFn: () =>
+    every<User>(async (offset) => {
+      const part = await get<Schemas['UserList']>(USERS, { limit: CHOICES, offset })
+      return { items: part.users, hasMore: part.pagination.has_more }
+    }),
+})
 
 export const channelChoices = queryOptions({
   queryKey: ['channels', 'choices'],

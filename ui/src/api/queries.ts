@@ -19,10 +19,17 @@ export const session = queryOptions({
   staleTime: Infinity,
 })
 
-export const runs = (state: string, offset: number) =>
+export interface RunFilter {
+  status?: string
+  q?: string
+  sort?: string
+  order?: string
+}
+
+export const runs = (filter: RunFilter, offset: number) =>
   queryOptions({
-    queryKey: ['runs', state, offset],
-    queryFn: () => api.get<api.RunList>('/crawl-runs', { status: state, limit: RUNS_PER_PAGE, offset }),
+    queryKey: ['runs', filter, offset],
+    queryFn: () => api.get<api.RunList>('/crawl-runs', { ...filter, limit: RUNS_PER_PAGE, offset }),
     placeholderData: keepPreviousData,
     refetchInterval: 5000,
   })
@@ -160,11 +167,19 @@ export const diff = (run: string, url: string, version: number) =>
 export const hosts = (run: string) =>
   queryOptions({ queryKey: ['lists', run, 'hosts'], queryFn: () => api.get<api.Hosts>(api.runPath(run, 'hosts')) })
 
-export const EVENTS_PER_PAGE = 200
+export const EVENTS_PER_PART = 1000
 
-export const events = (run: string, after: number) =>
+/** The first `most` events of a run, and whether there are more. */
+export const events = (run: string, most: number) =>
   queryOptions({
-    queryKey: ['lists', run, 'log', after],
-    queryFn: () => api.get<api.Events>(api.runPath(run, 'log'), { after, limit: EVENTS_PER_PAGE }),
+    queryKey: ['lists', run, 'log', most],
+    queryFn: async () => {
+      const listed: api.Events['events'][number][] = []
+      for (;;) {
+        const part = await api.get<api.Events>(api.runPath(run, 'log'), { after: listed.at(-1)?.id ?? 0, limit: EVENTS_PER_PART })
+        listed.push(...part.events)
+        if (!part.has_more || listed.length >= most) return { events: listed, has_more: part.has_more }
+      }
+    },
     placeholderData: keepPreviousData,
   })

@@ -11,7 +11,7 @@ import { texts } from '../texts'
 import { Age, Duplicates, Machines, Structured, Thin, Translations } from './contentInsights'
 import { sum, total, type Figures } from './insightTypes'
 import { Depth, Honesty, LinkHealth, Movement, Orphans, Rank, Sinks, Starved } from './linkInsights'
-import { SiteFrame } from './SiteFrame'
+import { SiteAudits, SiteFrame } from './SiteFrame'
 
 const words = texts.insights
 
@@ -21,6 +21,11 @@ export default function InsightsScreen({ site }: { site: string }) {
       {(done) => <SiteInsights site={site} done={done} />}
     </SiteFrame>
   )
+}
+
+/** The insights about a site as a tab of its channel. */
+export function InsightsTab({ site }: { site: string }) {
+  return <SiteAudits site={site}>{(done) => <SiteInsights site={site} done={done} />}</SiteAudits>
 }
 
 function SiteInsights({ site, done }: { site: string; done: readonly Audit[] }) {

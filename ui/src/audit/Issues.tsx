@@ -1,6 +1,7 @@
 /** What is wrong with a site: the score, the findings by rule with evidence and fix, and files of what is shown. */
 import { Accordion, Alert, Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { address, sitePath, type Audit, type Issue, type Rule, type Severity } from '../api/client'
 import * as queries from '../api/queries'
 import { FacetButtons, useAddressState } from '../parts/filters'
@@ -10,7 +11,7 @@ import { SeverityLabel, WarningLabel } from '../parts/states'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
 import { FindingList } from './Findings'
-import { AuditButton, SiteFrame } from './SiteFrame'
+import { AuditButton, SiteAudits, SiteFrame } from './SiteFrame'
 
 const SEVERITIES = ['error', 'warning', 'notice'] as const
 const FORMATS = ['csv', 'json', 'sarif'] as const
@@ -27,7 +28,12 @@ export default function IssuesScreen({ site }: { site: string }) {
   )
 }
 
-function SiteIssues({ site, audit }: { site: string; audit: Audit }) {
+/** The issues of a site as a tab of its channel. */
+export function IssuesTab({ site }: { site: string }) {
+  return <SiteAudits site={site}>{(done) => <SiteIssues site={site} audit={done[0] as Audit} actions={<AuditButton site={site} label={texts.issues.audit} />} />}</SiteAudits>
+}
+
+function SiteIssues({ site, audit, actions }: { site: string; audit: Audit; actions?: ReactNode }) {
   const [parameters, change] = useAddressState()
   const show = (Object.keys(SHOWS) as Show[]).find((each) => each === parameters.get('show')) ?? 'open'
   const onlyNew = parameters.get('new') === 'true' && show === 'open'
@@ -48,7 +54,7 @@ function SiteIssues({ site, audit }: { site: string; audit: Audit }) {
   const isFiltered = severities.length > 0 || groups.length > 0 || onlyNew
   return (
     <Stack>
-      <Summary site={site} audit={audit} rules={rules.data.rules} />
+      <Summary site={site} audit={audit} rules={rules.data.rules} actions={actions} />
       {!audit.is_complete && (
         <Alert color="yellow" variant="outline">
           {texts.issues.incomplete}
@@ -108,7 +114,7 @@ function countBy(issues: readonly Issue[], name: (issue: Issue) => string): Reco
 }
 
 /** The score, the numbers of open findings, and which rules looked at how many pages. */
-function Summary({ site, audit, rules }: { site: string; audit: Audit; rules: readonly Rule[] }) {
+function Summary({ site, audit, rules, actions }: { site: string; audit: Audit; rules: readonly Rule[]; actions?: ReactNode }) {
   const insights = useQuery(queries.insights(site, audit.run))
   const honesty = insights.data?.insights['run_honesty'] as { read: number; unchanged: number } | undefined
   const pages = honesty ? honesty.read + honesty.unchanged : null
@@ -127,8 +133,9 @@ function Summary({ site, audit, rules }: { site: string; audit: Audit; rules: re
         <Figure label={texts.issues.resolved} value={resolved.toLocaleString()} />
         <Figure label={texts.issues.ignored} value={ignored.toLocaleString()} />
       </div>
+      <Group gap="xs" justify="space-between">
       {pages !== null && (
-        <Group gap="xs" className={isClean ? 'tone-good' : undefined}>
+        <Group gap="xs" className={isClean ? 'tone-good' : undefined} style={{ flex: '1 1 20rem' }}>
           {isClean && (
             <span className="tone tone-good">
               <Check size={13} /> {texts.issues.clean}
@@ -142,6 +149,8 @@ function Summary({ site, audit, rules }: { site: string; audit: Audit; rules: re
           </Text>
         </Group>
       )}
+        {actions}
+      </Group>
     </Stack>
   )
 }
@@ -212,7 +221,7 @@ function RuleCard({ site, run, issue, rule, filter }: RuleCardProps) {
           </Text>
           {issue.regressed > 0 && <WarningLabel word={texts.issues.regressed(issue.regressed)} />}
           {issue.new > issue.regressed && <span className="tone tone-busy">{texts.issues.newOnes(issue.new - issue.regressed)}</span>}
-          <Text size="sm" c="dimmed">
+          <Text size="sm" c="dimmed" mr="xs">
             {texts.issues.where(issue.findings, issue.pages)}
           </Text>
         </Group>

@@ -3,7 +3,7 @@ import { Alert, Anchor, Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, type ReactNode } from 'react'
 import { Link } from 'wouter'
-import { post, sitePath, type Audit } from '../api/client'
+import { ApiError, post, sitePath, type Audit } from '../api/client'
 import * as queries from '../api/queries'
 import { Empty, Failure, Loading, Screen } from '../parts/frames'
 import { Back } from '../parts/icons'
@@ -23,7 +23,18 @@ export function isDone(audit: Audit): boolean {
   return audit.state === 'done'
 }
 
+/** A screen about a site, with a channel or without. */
 export function SiteFrame({ site, part, actions, children }: SiteFrameProps) {
+  const title = part === 'issues' ? texts.issues.ofSite(site) : texts.insights.ofSite(site)
+  return (
+    <Screen title={title} heading={<Heading site={site} part={part} />} actions={<Group gap="xs">{actions}</Group>}>
+      <SiteAudits site={site}>{children}</SiteAudits>
+    </Screen>
+  )
+}
+
+/** What the audits of a site found: their state, and what to show when one is done. */
+export function SiteAudits({ site, children }: { site: string; children: (done: readonly Audit[]) => ReactNode }) {
   const audits = useQuery(queries.audits(site))
   const client = useQueryClient()
   const unfinished = audits.data?.audits.find((audit) => audit.state === 'waiting' || audit.state === 'running')
@@ -33,19 +44,15 @@ export function SiteFrame({ site, part, actions, children }: SiteFrameProps) {
     wasUnfinished.current = unfinished !== undefined
   }, [client, site, unfinished])
 
-  const title = part === 'issues' ? texts.issues.ofSite(site) : texts.insights.ofSite(site)
+  if (audits.isPending) return <Loading />
+  if (audits.error instanceof ApiError && audits.error.status === 404) return <Empty title={texts.channels.never} hint={texts.channel.neverHint} />
+  if (audits.error) return <Failure error={audits.error} retry={() => void audits.refetch()} />
   return (
-    <Screen title={title} heading={<Heading site={site} part={part} />} actions={<Group gap="xs">{actions}</Group>}>
-      {audits.isPending ? (
-        <Loading />
-      ) : audits.error ? (
-        <Failure error={audits.error} retry={() => void audits.refetch()} />
-      ) : (
-        <Content site={site} audits={audits.data.audits} unfinished={unfinished}>
-          {children}
-        </Content>
-      )}
-    </Screen>
+    <Stack>
+      <Content site={site} audits={audits.data.audits} unfinished={unfinished}>
+        {children}
+      </Content>
+    </Stack>
   )
 }
 

@@ -1,5 +1,5 @@
 /** The brand of the tenant: what crawls have detected, and what a person has entered, which comes first. */
-import { Button, ColorInput, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Button, ColorInput, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import * as api from '../api/channels'
@@ -62,6 +62,8 @@ function BrandForm({ brand, channel }: { brand: Brand; channel: Channel }) {
           words.nothing
         )}
       </Text>
+      <Preview channel={channel} brand={{ ...brand, ...draft }} />
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
       {FIELDS.map((field) => (
         <BrandField
           key={field}
@@ -74,6 +76,7 @@ function BrandForm({ brand, channel }: { brand: Brand; channel: Channel }) {
           reset={() => save.mutate({ [field]: null })}
         />
       ))}
+      </SimpleGrid>
       {save.error && <Failure error={save.error} />}
       <Group>
         <Button
@@ -91,6 +94,47 @@ function BrandForm({ brand, channel }: { brand: Brand; channel: Channel }) {
       </Group>
     </Stack>
   )
+}
+
+/** The logo and icon as they are stored, the colours, and the names of the fonts. */
+function Preview({ channel, brand }: { channel: Channel; brand: Record<Field, string | null> }) {
+  const fonts = [brand.fontPrimary, brand.fontSecondary].filter(Boolean)
+  const isEmpty = FIELDS.every((field) => !brand[field])
+  if (isEmpty) return null
+  return (
+    <div className="brand" role="group" aria-label={words.preview}>
+      {(['logo', 'favicon'] as const).map((field) => brand[field] && <StoredPicture key={field} channel={channel} url={brand[field]} name={words.fields[field]} />)}
+      {(['primaryColor', 'secondaryColor'] as const).map(
+        (field) =>
+          brand[field] && (
+            <Group key={field} gap="xs" wrap="nowrap">
+              <span className="swatch" style={{ background: brand[field] }} />
+              <div>
+                <Text size="sm">{words.fields[field]}</Text>
+                <Text size="sm" c="dimmed">
+                  {brand[field]}
+                </Text>
+              </div>
+            </Group>
+          ),
+      )}
+      {fonts.length > 0 && (
+        <div>
+          <Text size="sm">{words.fonts}</Text>
+          <Text size="sm" c="dimmed">
+            {fonts.join(', ')}
+          </Text>
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** A picture of the website, if the channel has stored it: no other host is asked for it. */
+function StoredPicture({ channel, url, name }: { channel: Channel; url: string; name: string }) {
+  const media = useQuery(api.media(channel.id, { mediaType: 'IMAGE', q: url.slice(0, 200) }, 0))
+  const file = media.data?.media.find((each) => each.sourceUrl === url && each.thumbnailUrl?.startsWith('/tenant/'))
+  return file?.thumbnailUrl ? <img className="brand-picture" src={file.thumbnailUrl} alt={name} /> : null
 }
 
 interface BrandFieldProps {

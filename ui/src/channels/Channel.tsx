@@ -2,7 +2,7 @@
 import { Alert, Anchor, Button, Group, Menu, Modal, Stack, Tabs, Text, TextInput, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState, type FormEvent } from 'react'
+import { lazy, Suspense, useEffect, useState, type FormEvent } from 'react'
 import { Link, useLocation } from 'wouter'
 import * as api from '../api/channels'
 import type { Channel, CrawlStatus, Job, Statistics } from '../api/channels'
@@ -23,6 +23,9 @@ import { MediaTab } from './Media'
 import { OverviewTab } from './Overview'
 import { PagesTab } from './Pages'
 import { SettingsTab } from './Settings'
+
+const InsightsTab = lazy(() => import('../audit/Insights').then(({ InsightsTab }) => ({ default: InsightsTab })))
+const IssuesTab = lazy(() => import('../audit/Issues').then(({ IssuesTab }) => ({ default: IssuesTab })))
 
 const TABS = ['overview', 'pages', 'media', 'insights', 'issues', 'history', 'search', 'settings'] as const
 type Tab = (typeof TABS)[number]
@@ -57,12 +60,7 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
   if (channel.isPending || status.isPending) return <Loading />
 
   const shown: Tab = TABS.find((each) => each === tab) ?? 'overview'
-  const site = encodeURIComponent(channel.data.site)
-  function open(to: string | null) {
-    // The screens of insights and issues exist for every site, with a channel or without.
-    if (to === 'insights' || to === 'issues') go(`/sites/${site}/${to}`)
-    else go(`/channels/${id}${to === 'overview' ? '' : `/${to}`}`)
-  }
+  const { site } = channel.data
   const live = summary.data && active ? summary.data : undefined
   return (
     <Screen
@@ -87,8 +85,13 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
           <RunProgress summary={live} />
         </div>
       )}
-      {figures.data && <Figures figures={figures.data} />}
-      <Tabs value={shown} onChange={open} keepMounted={false} activateTabWithKeyboard={false}>
+      {figures.data && <Figures figures={figures.data} isBesideTab={shown !== 'overview'} />}
+      <Tabs
+        value={shown}
+        onChange={(to) => go(`/channels/${id}${to === 'overview' ? '' : `/${to}`}`)}
+        keepMounted={false}
+        activateTabWithKeyboard={false}
+      >
         <Tabs.List aria-label={texts.channel.tabsLabel} mb="md">
           {TABS.map((each) => (
             <Tabs.Tab key={each} value={each}>
@@ -104,6 +107,16 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
         </Tabs.Panel>
         <Tabs.Panel value="media">
           <MediaTab channel={channel.data} figures={figures.data} isActive={active} />
+        </Tabs.Panel>
+        <Tabs.Panel value="insights">
+          <Suspense fallback={<Loading />}>
+            <InsightsTab site={site} />
+          </Suspense>
+        </Tabs.Panel>
+        <Tabs.Panel value="issues">
+          <Suspense fallback={<Loading />}>
+            <IssuesTab site={site} />
+          </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="history">
           <HistoryTab channel={channel.data} isActive={active} />
@@ -148,10 +161,10 @@ function Heading({ channel, status }: { channel: Channel; status: CrawlStatus })
   )
 }
 
-function Figures({ figures }: { figures: Statistics }) {
+function Figures({ figures, isBesideTab }: { figures: Statistics; isBesideTab: boolean }) {
   const { pages, media, storage } = figures
   return (
-    <div className="figures compact">
+    <div className={`figures compact${isBesideTab ? ' beside-tab' : ''}`}>
       <Figure label={texts.channels.pages} value={pages.active.toLocaleString()} hint={pages.failed > 0 ? texts.channel.failed(pages.failed) : undefined} />
       <Figure label={texts.channel.images} value={media.images.toLocaleString()} />
       <Figure label={texts.channel.videos} value={media.videos.toLocaleString()} />

@@ -27,7 +27,7 @@ export function ChannelsScreen({ session }: { session: Session }) {
   const offset = Math.max(0, Number(parameters.get('offset')) || 0)
   const channels = useQuery(api.channels(offset))
   const isEmpty = channels.data?.pagination.total === 0
-  const runs = useQuery({ ...queries.runs('', 0), enabled: isEmpty })
+  const runs = useQuery({ ...queries.runs({}, 0), enabled: isEmpty })
 
   if (channels.isPending || (isEmpty && runs.isPending)) return <Loading />
   if (channels.error) return <Failure error={channels.error} retry={() => void channels.refetch()} />

@@ -1,31 +1,31 @@
 /** The crawls of a channel, newest first; two of them can be compared. */
-import { Anchor, Button, Checkbox, Group, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Checkbox, Stack, Text } from '@mantine/core'
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import * as api from '../api/channels'
 import type { Channel, Job, SiteChanges } from '../api/channels'
-import { get, post, type Summary } from '../api/client'
+import { post, type Summary } from '../api/client'
 import { isActive as isActiveState } from '../api/follow'
 import * as queries from '../api/queries'
-import { DownloadButtons, every } from '../parts/downloads'
 import { useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading, Section } from '../parts/frames'
 import { RunStateLabel } from '../parts/states'
-import { DataTable, Pager, Range, type Column } from '../parts/table'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { bytes, duration, shownPath, Time } from '../parts/values'
 import { texts } from '../texts'
 
 const COMPARED = 2
+/** Crawls whose number of found URLs is shown: each takes a request. */
+const MOST_SUMMARIES = 50
 
 export function HistoryTab({ channel, isActive }: { channel: Channel; isActive: boolean }) {
   const [parameters, change] = useAddressState()
   const client = useQueryClient()
-  const offset = Math.max(0, Number(parameters.get('offset')) || 0)
   const chosen = parameters.getAll('compare').slice(0, COMPARED)
-  const jobs = useQuery(api.jobs(channel.id, offset))
-  const listed = jobs.data?.jobs ?? []
+  const jobs = useQuery(api.jobs(channel.id))
+  const listed = jobs.data ?? []
   const summaries = useQueries({
-    queries: listed.map((job) => ({ ...queries.summary(job.id), staleTime: isActiveState(job.status) ? 0 : 60_000 })),
+    queries: listed.slice(0, MOST_SUMMARIES).map((job) => ({ ...queries.summary(job.id), staleTime: isActiveState(job.status) ? 0 : 60_000 })),
   })
   const repeat = useMutation({
     mutationFn: () => post<Job>(api.channelPath(channel.id, 'webcrawl/start')),
@@ -42,23 +42,15 @@ export function HistoryTab({ channel, isActive }: { channel: Channel; isActive: 
   const compared = listed.filter((job) => chosen.includes(job.id))
   return (
     <Stack>
-      <Group justify="space-between">
-        <Range offset={offset} shown={listed.length} total={jobs.data.pagination.total} />
-        <DownloadButtons name={`${channel.site}-crawls`} load={() => allJobs(channel.id)} />
-      </Group>
       {repeat.error && <Failure error={repeat.error} />}
-      <DataTable
+      <LocalTable
         label={texts.channel.tabs.history}
+        name={`${channel.site}-crawls`}
         columns={columns({ chosen, choose, summaryOf, isActive, repeat: () => repeat.mutate() })}
         rows={listed}
         keyOf={(job) => job.id}
-        minWidth="62rem"
-      />
-      <Pager
-        offset={offset}
-        size={api.JOBS_PER_PAGE}
-        hasMore={jobs.data.pagination.hasMore}
-        onChange={(to) => change({ offset: to, compare: '' })}
+        minWidth="63rem"
+        download={flat}
       />
       {compared.length === COMPARED ? (
         <Comparison site={channel.site} newer={compared[0] as Job} older={compared[1] as Job} summaryOf={summaryOf} />
@@ -73,13 +65,9 @@ export function HistoryTab({ channel, isActive }: { channel: Channel; isActive: 
   )
 }
 
-/** All crawls as flat rows, without the settings that they began with. */
-async function allJobs(channel: string) {
-  const jobs = await every<Job>(async (offset) => {
-    const part = await get<api.JobList>(api.channelPath(channel, 'webcrawl/jobs'), { limit: api.LIST_LIMIT, offset })
-    return { items: part.jobs, hasMore: part.pagination.hasMore }
-  })
-  return jobs.map(({ crawlConfig: _, statistics, ...job }) => ({ ...job, ...statistics }))
+/** A crawl as a flat row, without the settings that it began with. */
+function flat({ crawlConfig: _, statistics, ...job }: Job): object {
+  return { ...job, ...statistics }
 }
 
 interface ColumnsProps {
@@ -90,14 +78,22 @@ interface ColumnsProps {
   repeat: () => void
 }
 
-function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps): Column<Job>[] {
+function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps): LocalColumn<Job>[] {
   const words = texts.history.columns
-  const found = (job: Job) => summaryOf.get(job.id)?.counts.total_urls.toLocaleString() ?? ''
+  const found = (job: Job) => summaryOf.get(job.id)?.counts.total_urls ?? null
+  const number = (id: string, label: string, width: string, value: (job: Job) => number | null): LocalColumn<Job> => ({
+    id,
+    label,
+    width,
+    isNumber: true,
+    value,
+    cell: (job) => value(job)?.toLocaleString() ?? '',
+  })
   return [
     {
       id: 'compare',
       label: words.compare,
-      width: '6.2rem',
+      width: '5.4rem',
       cell: (job) => (
         <Checkbox
           checked={chosen.includes(job.id)}
@@ -109,8 +105,8 @@ function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps):
     {
       id: 'started',
       label: words.started,
-      width: '11.8rem',
       isHeader: true,
+      value: (job) => job.startedAt ?? job.createdAt,
       cell: (job) => (
         <>
           <Anchor component={Link} href={`/runs/${job.id}`} size="sm">
@@ -123,17 +119,25 @@ function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps):
         </>
       ),
     },
-    { id: 'state', label: words.state, width: '8.5rem', cell: (job) => <RunStateLabel state={job.status} /> },
-    { id: 'took', label: words.took, width: '5.6rem', isNumber: true, cell: (job) => took(job) },
-    { id: 'found', label: words.found, width: '5rem', isNumber: true, cell: found },
-    { id: 'read', label: words.read, width: '5rem', isNumber: true, cell: (job) => job.pagesCrawled.toLocaleString() },
-    { id: 'changed', label: words.changed, width: '6.2rem', isNumber: true, cell: (job) => job.changedPages.toLocaleString() },
-    { id: 'failed', label: words.failed, width: '5rem', isNumber: true, cell: (job) => job.statistics.pagesFailed.toLocaleString() },
+    {
+      id: 'state',
+      label: words.state,
+      width: '8.2rem',
+      value: (job) => job.status,
+      facet: (state) => texts.runState[state as Job['status']],
+      cell: (job) => <RunStateLabel state={job.status} />,
+    },
+    { id: 'took', label: words.took, width: '5.4rem', isNumber: true, value: (job) => job.statistics.durationSeconds, cell: (job) => took(job) },
+    number('found', words.found, '5.2rem', found),
+    number('read', words.read, '5rem', (job) => job.pagesCrawled),
+    number('changed', words.changed, '6.2rem', (job) => job.changedPages),
+    number('failed', words.failed, '5.2rem', (job) => job.statistics.pagesFailed),
     {
       id: 'media',
       label: words.media,
-      width: '7rem',
+      width: '6.4rem',
       isNumber: true,
+      value: (job) => job.mediaDownloaded,
       cell: (job) => (
         <>
           {job.mediaDownloaded.toLocaleString()}
@@ -148,9 +152,9 @@ function columns({ chosen, choose, summaryOf, isActive, repeat }: ColumnsProps):
     {
       id: 'repeat',
       label: words.actions,
-      width: '6.5rem',
+      width: '6rem',
       cell: (job) => (
-        <Button variant="default" size="compact-sm" disabled={isActive} title={texts.history.repeatHint} onClick={repeat}>
+        <Button variant="default" size="compact-sm" disabled={isActive} title={isActive ? texts.channel.busy : texts.history.repeatHint} onClick={repeat}>
           {isActiveState(job.status) ? texts.history.running : texts.history.repeat}
         </Button>
       ),

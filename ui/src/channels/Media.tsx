@@ -1,20 +1,27 @@
 /** Images, videos and documents of a channel: a grid by type, and a dialog with the file, what compression saved, and its pages. */
-import { Anchor, Button, Group, Modal, Stack, Text, Title } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Anchor, Button, Group, Modal, NativeSelect, Stack, Text, Title } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import * as api from '../api/channels'
 import type { Channel, Media, MediaDetail, MediaType, Statistics } from '../api/channels'
-import { address, get, remove } from '../api/client'
-import { DownloadButtons, every } from '../parts/downloads'
+import { address, every, get, remove } from '../api/client'
+import { DownloadButtons } from '../parts/downloads'
 import { useAddressState } from '../parts/filters'
 import { Empty, Facts, Failure, Loading } from '../parts/frames'
 import { Download, Film, Picture, Play, Sheet } from '../parts/icons'
-import { Pager, Range } from '../parts/table'
+import { ListBar, Pager } from '../parts/table'
 import { bytes, percent, shownPath, shownUrl, WebLink } from '../parts/values'
 import { texts } from '../texts'
 
 const TYPES: readonly MediaType[] = ['IMAGE', 'VIDEO', 'DOCUMENT']
+/** Ways to sort, with the direction that is useful. */
+const SORTS = [
+  ['added', 'asc'],
+  ['name', 'asc'],
+  ['size', 'desc'],
+  ['saved', 'desc'],
+] as const
 const ICONS = { IMAGE: Picture, VIDEO: Film, DOCUMENT: Sheet }
 const PLAYERS: Record<string, string> = {
   YOUTUBE: 'https://www.youtube-nocookie.com/embed/',
@@ -34,7 +41,9 @@ export function MediaTab({ channel, figures, isActive }: MediaTabProps) {
   const type = TYPES.find((each) => each === parameters.get('type')) ?? ''
   const offset = Math.max(0, Number(parameters.get('offset')) || 0)
   const shown = parameters.get('file')
-  const media = useQuery(api.media(channel.id, type, offset))
+  const [sort, order] = SORTS.find((each) => each.join('-') === parameters.get('sort')) ?? SORTS[0]
+  const filter: api.MediaFilter = { mediaType: type, q: parameters.get('q') ?? '', sort, order }
+  const media = useQuery(api.media(channel.id, filter, offset))
   if (media.isPending) return <Loading />
   if (media.error) return <Failure error={media.error} retry={() => void media.refetch()} />
   const { pagination } = media.data
@@ -45,8 +54,27 @@ export function MediaTab({ channel, figures, isActive }: MediaTabProps) {
     DOCUMENT: figures?.media.documents,
   }
   return (
-    <Stack>
-      <Group justify="space-between">
+    <Stack gap="sm">
+      <ListBar
+        label={texts.media.filter}
+        text={filter.q ?? ''}
+        setText={(q) => change({ q, offset: '' })}
+        range={{ offset, shown: media.data.media.length, total: pagination.total }}
+        isFiltered={filter.q !== '' || type !== ''}
+        clear={() => change({ q: '', type: '', offset: '' })}
+        downloads={
+          <Group gap="xs">
+            <NativeSelect
+              size="xs"
+              aria-label={texts.media.sort}
+              value={`${sort}-${order}`}
+              onChange={(event) => change({ sort: event.currentTarget.value === 'added-asc' ? '' : event.currentTarget.value, offset: '' })}
+              data={SORTS.map(([by, direction]) => ({ value: `${by}-${direction}`, label: texts.media.sorts[by] }))}
+            />
+            <DownloadButtons name={`${channel.site}-media`} load={() => allMedia(channel.id, filter)} />
+          </Group>
+        }
+      >
         <Group gap={6} role="group" aria-label={texts.media.type}>
           {(['', ...TYPES] as const).map((each) => (
             <button
@@ -61,13 +89,11 @@ export function MediaTab({ channel, figures, isActive }: MediaTabProps) {
             </button>
           ))}
         </Group>
-        {pagination.total > 0 && <DownloadButtons name={`${channel.site}-media`} load={() => allMedia(channel.id, type)} />}
-      </Group>
+      </ListBar>
       {media.data.media.length === 0 ? (
-        <Nothing channel={channel} isFiltered={type !== ''} isActive={isActive} />
+        <Nothing channel={channel} isFiltered={type !== '' || filter.q !== ''} isActive={isActive} />
       ) : (
         <>
-          <Range offset={offset} shown={media.data.media.length} total={pagination.total} />
           <ul className="media-grid">
             {media.data.media.map((file) => (
               <li key={file.id}>
@@ -83,14 +109,14 @@ export function MediaTab({ channel, figures, isActive }: MediaTabProps) {
           />
         </>
       )}
-      <Lightbox channel={channel} file={shown} close={() => change({ file: '' })} />
+      <Lightbox channel={channel} file={shown} files={media.data.media} show={(file) => change({ file })} />
     </Stack>
   )
 }
 
-function allMedia(channel: string, mediaType: string) {
+function allMedia(channel: string, filter: api.MediaFilter) {
   return every(async (offset) => {
-    const part = await get<api.MediaList>(api.channelPath(channel, 'webcrawl/media'), { mediaType, limit: api.LIST_LIMIT, offset })
+    const part = await get<api.MediaList>(api.channelPath(channel, 'webcrawl/media'), { ...filter, limit: api.LIST_LIMIT, offset })
     return { items: part.media, hasMore: part.pagination.hasMore }
   })
 }
@@ -108,7 +134,7 @@ function Nothing({ channel, isFiltered, isActive }: { channel: Channel; isFilter
   return <Empty title={isFiltered ? texts.media.noneOfType : isActive ? texts.media.noneYet : texts.media.none} />
 }
 
-function Card({ file, open }: { file: Media; open: () => void }) {
+export function Card({ file, open }: { file: Media; open: () => void }) {
   const Icon = ICONS[file.mediaType]
   return (
     <button type="button" className="media-card" onClick={open}>
@@ -145,21 +171,50 @@ function isOwn(url: string | null): url is string {
   return url !== null && url.startsWith('/') && !url.startsWith('//')
 }
 
-function Lightbox({ channel, file, close }: { channel: Channel; file: string | null; close: () => void }) {
-  const detail = useQuery({ ...api.mediaDetail(channel.id, file ?? ''), enabled: file !== null })
+interface LightboxProps {
+  channel: Channel
+  file: string | null
+  /** The files of the list, through which the arrow keys go. */
+  files: readonly Media[]
+  /** Shows another file; none with an empty id. */
+  show: (file: string) => void
+}
+
+export function Lightbox({ channel, file, files, show }: LightboxProps) {
+  const detail = useQuery({ ...api.mediaDetail(channel.id, file ?? ''), enabled: file !== null, placeholderData: keepPreviousData })
+  const at = files.findIndex((each) => each.id === file)
+  const go = (step: number) => {
+    const next = at < 0 ? undefined : files[at + step]
+    if (next) show(next.id)
+  }
   return (
     <Modal
       opened={file !== null}
-      onClose={close}
-      size="lg"
+      onClose={() => show('')}
+      size="xl"
       title={detail.data ? nameOf(detail.data) : texts.media.title}
       closeButtonProps={{ 'aria-label': texts.node.close }}
       styles={{ title: { overflowWrap: 'anywhere' } }}
+      onKeyDown={(event) => {
+        if ((event.target as Element).closest('pre, ul')) return // they scroll
+        if (event.key === 'ArrowLeft') go(-1)
+        if (event.key === 'ArrowRight') go(1)
+      }}
     >
+      {files.length > 1 && (
+        <Group gap="xs" mb="sm">
+          <Button size="compact-sm" variant="default" disabled={at <= 0} onClick={() => go(-1)}>
+            ← {texts.media.previous}
+          </Button>
+          <Button size="compact-sm" variant="default" disabled={at < 0 || at >= files.length - 1} onClick={() => go(1)}>
+            {texts.media.next} →
+          </Button>
+        </Group>
+      )}
       {detail.error ? (
         <Failure error={detail.error} />
       ) : detail.data ? (
-        <FileDetail channel={channel} file={detail.data} close={close} />
+        <FileDetail key={detail.data.id} channel={channel} file={detail.data} close={() => show('')} />
       ) : (
         <Loading />
       )}

@@ -1,12 +1,17 @@
 /** What the last crawl of a channel did with every URL it found, how fresh the content is, and what compression has saved. */
 import { Anchor, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { Channel, Statistics } from '../api/channels'
 import type { Counts, Summary } from '../api/client'
 import { isActive } from '../api/follow'
+import * as queries from '../api/queries'
+import { isDone } from '../audit/SiteFrame'
+import { Sparkline } from '../parts/charts'
 import { Empty, Facts, Loading, Section } from '../parts/frames'
-import { errorCount, reasonWord, type Tone } from '../parts/states'
+import { errorCount, reasonWord, SeverityLabel, type Tone } from '../parts/states'
 import { between, bytes, percent, Time } from '../parts/values'
+import { UrlLink } from '../screens/Node'
 import { texts } from '../texts'
 import { NextRun } from './Channels'
 
@@ -34,7 +39,9 @@ export function OverviewTab({ channel, summary, figures }: OverviewProps) {
       >
         <Results summary={summary} />
       </Section>
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
+      {isActive(summary.status) && <LatestPages run={summary.id} />}
+      <SimpleGrid cols={{ base: 1, md: 2, lg: 3 }}>
+        <TopIssues channel={channel} />
         <Section title={texts.channel.freshness}>
           <Facts
             items={[
@@ -63,6 +70,92 @@ export function OverviewTab({ channel, summary, figures }: OverviewProps) {
         </Section>
       </SimpleGrid>
     </Stack>
+  )
+}
+
+const LATEST = 8
+
+/** The pages that the crawl has read last. */
+function LatestPages({ run }: { run: string }) {
+  const urls = useQuery(queries.urls(run, { status: ['VISITED'] }, 'visited_at', 'desc', 0, LATEST))
+  const listed = urls.data?.urls ?? []
+  if (listed.length === 0) return null
+  return (
+    <Section title={texts.channel.latest}>
+      <ul className="plain-list latest">
+        {listed.map((row) => (
+          <li key={row.id} className="one-line">
+            <UrlLink run={run} url={row.url} />{' '}
+            <Text span size="sm" c="dimmed">
+              {row.title}
+            </Text>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+const TOP = 5
+const WEIGHTS = { error: 100, warning: 10, notice: 1 }
+
+/** The score of the last check, how it developed, and the rules that concern most pages. */
+function TopIssues({ channel }: { channel: Channel }) {
+  const audits = useQuery({ ...queries.audits(channel.site), retry: false })
+  const done = audits.data?.audits.filter(isDone) ?? []
+  const rules = useQuery({ ...queries.rules(channel.site), enabled: done.length > 0 })
+  const issues = useQuery({ ...queries.issues(channel.site, { status: ['open', 'regressed'] }), enabled: done.length > 0 })
+  const all = `/channels/${channel.id}/issues`
+  const latest = done[0]
+  const titles = new Map(rules.data?.rules.map((rule) => [rule.id, rule.title]))
+  const worst = [...(issues.data?.issues ?? [])].sort((a, b) => b.pages * WEIGHTS[b.severity] - a.pages * WEIGHTS[a.severity]).slice(0, TOP)
+  const scores = [...done].reverse().flatMap((audit) => (audit.score?.percent == null ? [] : [Math.round(audit.score.percent)]))
+  return (
+    <Section
+      title={texts.issues.title}
+      actions={
+        <Anchor component={Link} href={all} size="sm">
+          {latest ? texts.issues.all : texts.issues.first}
+        </Anchor>
+      }
+    >
+      {!latest ? (
+        <Text size="sm" c="dimmed">
+          {texts.issues.notYet}
+        </Text>
+      ) : (
+        <Stack gap="xs">
+          <Group gap="sm" wrap="nowrap">
+            <Text fw={650} fz="1.5rem" lh={1.2}>
+              {scores.length > 0 ? `${scores.at(-1)} %` : texts.none}
+            </Text>
+            <Text size="sm" c="dimmed" style={{ flex: 'none' }}>
+              {texts.issues.score}
+            </Text>
+            {scores.length > 1 && (
+              <div style={{ flex: '1 1 auto', minWidth: 0 }}>
+                <Sparkline values={scores} label={texts.issues.trend(scores)} height={28} most={100} />
+              </div>
+            )}
+          </Group>
+          <ul className="plain-list">
+            {worst.map((issue) => (
+              <li key={issue.rule}>
+                <Group gap="xs" wrap="nowrap" align="baseline">
+                  <SeverityLabel severity={issue.severity} />
+                  <Text size="sm" style={{ minWidth: 0 }}>
+                    {titles.get(issue.rule) ?? issue.rule}
+                  </Text>
+                  <Text size="sm" c="dimmed" ml="auto" style={{ flex: 'none' }}>
+                    {texts.issues.where(issue.pages, issue.pages)}
+                  </Text>
+                </Group>
+              </li>
+            ))}
+          </ul>
+        </Stack>
+      )}
+    </Section>
   )
 }
 

@@ -5,13 +5,13 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import * as api from '../api/channels'
 import type { Channel, WebPage } from '../api/channels'
-import { address, get, remove } from '../api/client'
-import { DownloadButtons, every } from '../parts/downloads'
+import { address, every, get, remove } from '../api/client'
+import { DownloadButtons } from '../parts/downloads'
 import { FacetButtons, useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading } from '../parts/frames'
 import { StateLabel, type Tone } from '../parts/states'
-import { DataTable, Pager, Range, TextFilter, type Column } from '../parts/table'
-import { shownPath, shownUrl, Time } from '../parts/values'
+import { DataTable, ListBar, Pager, type Column } from '../parts/table'
+import { Day, shownPath, shownUrl } from '../parts/values'
 import { texts } from '../texts'
 
 const TONES: Record<WebPage['status'], Tone> = { ACTIVE: 'good', FAILED: 'bad', DELETED: 'plain' }
@@ -35,9 +35,16 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
   if (pages.error) return <Failure error={pages.error} retry={() => void pages.refetch()} />
   const { facets, pagination } = pages.data
   return (
-    <Stack>
-      <TextFilter label={texts.urls.filter} value={filter.q ?? ''} onChange={(q) => change({ q, offset: '' })} />
-      <Stack gap="xs">
+    <Stack gap="sm">
+      <ListBar
+        label={texts.urls.filter}
+        text={filter.q ?? ''}
+        setText={(q) => change({ q, offset: '' })}
+        range={{ offset, shown: pages.data.pages.length, total: pagination.total }}
+        isFiltered={isFiltered}
+        clear={clear}
+        downloads={<DownloadButtons name={`${channel.site}-pages`} load={() => allPages(channel.id, filter)} />}
+      >
         <FacetButtons
           label={texts.webPages.state}
           counts={facets.status}
@@ -53,35 +60,17 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
           word={(name) => name}
           onChange={(chosen) => change({ depth: chosen.at(-1) ?? '', offset: '' })}
         />
-      </Stack>
+      </ListBar>
       {pages.data.pages.length === 0 ? (
-        <Empty title={isFiltered ? texts.webPages.none : texts.webPages.nothing}>
-          {isFiltered && (
-            <Button variant="default" onClick={clear}>
-              {texts.urls.clear}
-            </Button>
-          )}
-          {!isFiltered && isActive && <Loading height="3rem" />}
-        </Empty>
+        <Empty title={isFiltered ? texts.webPages.none : texts.webPages.nothing}>{!isFiltered && isActive && <Loading height="3rem" />}</Empty>
       ) : (
         <>
-          <Group justify="space-between">
-            <Group gap="xs">
-              <Range offset={offset} shown={pages.data.pages.length} total={pagination.total} />
-              {isFiltered && (
-                <Button variant="subtle" size="compact-sm" onClick={clear}>
-                  {texts.urls.clear}
-                </Button>
-              )}
-            </Group>
-            <DownloadButtons name={`${channel.site}-pages`} load={() => allPages(channel.id, filter)} />
-          </Group>
           <DataTable
             label={texts.webPages.label}
             columns={columns(setDeleting)}
             rows={pages.data.pages}
             keyOf={(page) => page.id}
-            minWidth="76rem"
+            minWidth="60rem"
             sort={filter.sort}
             isDescending={filter.order === 'desc'}
             onSort={(by) => change({ sort: by, order: filter.sort === by && filter.order === 'asc' ? 'desc' : '', offset: '' })}
@@ -145,7 +134,7 @@ function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
     {
       id: 'status',
       label: words.status,
-      width: '6.8rem',
+      width: '6.4rem',
       cell: (page) => <StateLabel tone={TONES[page.status]} word={texts.webPages.states[page.status]} />,
     },
     { id: 'http', label: words.http, sort: 'httpStatus', width: '5.5rem', isNumber: true, cell: (page) => page.httpStatus },
@@ -158,18 +147,18 @@ function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
       isNumber: true,
       cell: (page) => (page.wordCount ? page.wordCount.toLocaleString() : ''),
     },
-    { id: 'read', label: words.read, sort: 'lastCrawledAt', width: '11.8rem', cell: (page) => <Time value={page.lastCrawledAt} /> },
+    { id: 'read', label: words.read, sort: 'lastCrawledAt', width: '8.2rem', cell: (page) => <Day value={page.lastCrawledAt} /> },
     {
       id: 'changed',
       label: words.changed,
       sort: 'lastChangedAt',
-      width: '11.8rem',
-      cell: (page) => <Time value={page.lastChangedAt} />,
+      width: '8.6rem',
+      cell: (page) => <Day value={page.lastChangedAt} />,
     },
     {
       id: 'delete',
       label: words.actions,
-      width: '5.6rem',
+      width: '4.8rem',
       cell: (page) => (
         <button
           type="button"

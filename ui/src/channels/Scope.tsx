@@ -1,5 +1,5 @@
-/** What belongs to a channel, and a field that tells whether a URL would be crawled. */
-import { List, Stack, Text, TextInput } from '@mantine/core'
+/** What belongs to a channel: fixed rules, patterns, and a field that tells whether a URL would be crawled. */
+import { List, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -10,13 +10,22 @@ import { StateLabel } from '../parts/states'
 import { Gates } from '../screens/Node'
 import { completed } from '../screens/Start'
 import { texts } from '../texts'
+import type { Change, Fields } from './Settings'
 
 const words = texts.scope
 const TYPING_MS = 400
 // The other checks depend on what a crawl finds, not on the settings.
 const DECISIVE = ['address', 'scope', 'depth', 'trap', 'robots']
 
-export function ScopeSection({ channel }: { channel: Channel }) {
+interface ScopeSectionProps {
+  channel: Channel
+  value: Fields
+  set: Change
+  /** Whether something is changed that is not saved: the tester uses what is saved. */
+  isChanged: boolean
+}
+
+export function ScopeSection({ channel, value, set, isChanged }: ScopeSectionProps) {
   const [typed, setTyped] = useState('')
   const [text] = useDebouncedValue(typed.trim(), TYPING_MS)
   const url = text.startsWith('/') ? new URL(text, channel.url).href : text && completed(text)
@@ -29,10 +38,25 @@ export function ScopeSection({ channel }: { channel: Channel }) {
           <List.Item>{words.depth(channel.maxDepth)}</List.Item>
           <List.Item>{words.robots}</List.Item>
         </List>
+        {(['include', 'exclude'] as const).map((name) => (
+          <Textarea
+            key={name}
+            label={texts.channelSettings.fields[name]}
+            description={words.patterns[name]}
+            placeholder={words.examples[name]}
+            autosize
+            minRows={1}
+            maxRows={6}
+            spellCheck={false}
+            value={value[name].join('\n')}
+            onChange={(event) => set(name, event.currentTarget.value.split('\n').map((line) => line.trimStart()).filter((line, index, all) => line !== '' || index === all.length - 1))}
+            onBlur={() => set(name, value[name].map((line) => line.trim()).filter(Boolean))}
+          />
+        ))}
         <TextInput
           label={words.test}
+          description={isChanged ? words.saved : undefined}
           placeholder={words.placeholder}
-          maw="36rem"
           spellCheck={false}
           autoCapitalize="none"
           value={typed}

@@ -18,9 +18,14 @@ import { WebhooksSection } from './Webhooks'
 const words = texts.channelSettings
 const MEDIA_TYPES: readonly MediaType[] = ['IMAGE', 'VIDEO', 'DOCUMENT']
 const DEBOUNCE_MS = 400
-const FIELDS = ['title', 'url', 'maxPages', 'maxDepth', 'includeMedia', 'mediaTypes', 'cron', 'timeZone'] as const
-type Fields = Pick<Channel, (typeof FIELDS)[number]>
-type Change = <Name extends keyof Fields>(name: Name, value: Fields[Name]) => void
+const FIELDS = [
+  'title', 'url', 'maxPages', 'maxDepth', 'includeMedia', 'mediaTypes', 'cron', 'timeZone', 'include', 'exclude', 'render', 'screenshots', 'personal',
+] as const
+const RENDERS = ['auto', 'never', 'always'] as const
+const SCREENSHOTS = ['NONE', 'RENDERED', 'ALL'] as const
+const PERSONAL = ['off', 'chunks', 'everywhere'] as const
+export type Fields = Pick<Channel, (typeof FIELDS)[number]>
+export type Change = <Name extends keyof Fields>(name: Name, value: Fields[Name]) => void
 
 const PRESETS = { daily: '0 3 * * *', weekly: '0 3 * * 1', monthly: '0 3 1 * *' } as const
 type Rhythm = 'tenant' | keyof typeof PRESETS | 'custom'
@@ -29,11 +34,12 @@ export function SettingsTab({ channel }: { channel: Channel }) {
   return (
     <Stack>
       <ChannelForm channel={channel} />
-      <ScopeSection channel={channel} />
-      <NoticesSection channel={channel} />
-      <WebhooksSection />
       <BrandSection channel={channel} />
-      <DeleteSection channel={channel} />
+      <WebhooksSection />
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <NoticesSection channel={channel} />
+        <DeleteSection channel={channel} />
+      </SimpleGrid>
     </Stack>
   )
 }
@@ -70,8 +76,12 @@ function ChannelForm({ channel }: { channel: Channel }) {
           <Section title={words.schedule}>
             <ScheduleFields value={value} set={set} limits={limits.data} />
           </Section>
+          <ScopeSection channel={channel} value={value} set={set} isChanged={changed.length > 0} />
+          <Section title={words.reading}>
+            <ReadingFields value={value} set={set} />
+          </Section>
         </SimpleGrid>
-        <Paper withBorder p="md" role="group" aria-label={words.changes}>
+        <Paper withBorder p="md" role="group" aria-label={words.changes} className={changed.length > 0 ? 'save-bar' : undefined}>
           <Stack gap="xs">
             {changed.length === 0 ? (
               <Text size="sm" c="dimmed" role="status">
@@ -109,8 +119,8 @@ function ChannelForm({ channel }: { channel: Channel }) {
 function shown(value: Fields[keyof Fields]): string {
   if (value === null) return words.ofTenant
   if (typeof value === 'boolean') return value ? texts.yes : texts.no
-  if (Array.isArray(value)) return value.map((type) => texts.media.types[type]).join(', ') || texts.none
-  return String(value)
+  if (typeof value !== 'string' && typeof value !== 'number') return value.map((each) => texts.media.types[each as MediaType] ?? each).join(', ') || texts.none
+  return words.choices[value] ?? String(value)
 }
 
 interface FieldsProps {
@@ -134,7 +144,7 @@ function LimitFields({ value, set, limits }: FieldsProps) {
       <Group grow align="flex-start" preventGrowOverflow={false}>
         <NumberInput
           label={words.fields.maxPages}
-          description={limits && words.ceiling(limits.effectiveMaxPages, limits.plan, limits.planMaxPages)}
+          description={limits && words.ceiling(limits.effectiveMaxPages, texts.manage.plans[limits.plan], limits.planMaxPages)}
           placeholder={most?.toString()}
           value={value.maxPages ?? ''}
           onChange={(pages) => set('maxPages', pages === '' ? null : Number(pages))}
@@ -175,6 +185,38 @@ function LimitFields({ value, set, limits }: FieldsProps) {
           {words.videos(limits.websiteMaxVideoSizeMb)}
         </Text>
       )}
+    </Stack>
+  )
+}
+
+/** How pages are rendered, and where personal data is masked. */
+function ReadingFields({ value, set }: Omit<FieldsProps, 'limits'>) {
+  return (
+    <Stack>
+      <NativeSelect
+        label={words.fields.render}
+        description={words.renderHint}
+        value={value.render}
+        onChange={(event) => set('render', event.currentTarget.value as Fields['render'])}
+        data={RENDERS.map((each) => ({ value: each, label: words.choices[each] ?? each }))}
+      />
+      <NativeSelect
+        label={words.fields.screenshots}
+        description={words.screenshotsHint}
+        value={value.screenshots}
+        onChange={(event) => set('screenshots', event.currentTarget.value as Fields['screenshots'])}
+        data={SCREENSHOTS.map((each) => ({ value: each, label: words.choices[each] ?? each }))}
+      />
+      <NativeSelect
+        label={words.fields.personal}
+        description={words.personalHint}
+        value={value.personal}
+        onChange={(event) => set('personal', event.currentTarget.value as Fields['personal'])}
+        data={PERSONAL.map((each) => ({ value: each, label: words.choices[each] ?? each }))}
+      />
+      <Text size="sm" c="dimmed">
+        {words.secretsHint}
+      </Text>
     </Stack>
   )
 }

@@ -3,13 +3,14 @@ import { ActionIcon, Group, useComputedColorScheme } from '@mantine/core'
 import { DirectedGraph } from 'graphology'
 import { useEffect, useMemo, useRef } from 'react'
 import Sigma from 'sigma'
+import { EdgeLineProgram, NodePointProgram } from 'sigma/rendering'
 import { Dash, Plus } from '../parts/icons'
 import { urlTone, type Tone } from '../parts/states'
 import { shownPath } from '../parts/values'
 import { texts } from '../texts'
-import { radial, type Lineage, type TreeNode } from './tree'
+import { radial, type Kind, type Lineage, type TreeNode } from './tree'
 
-export type ColourBy = 'state' | 'depth'
+export type ColourBy = 'state' | 'depth' | 'kind'
 
 const TONES: Record<'light' | 'dark', Record<Tone, string>> = {
   light: { good: '#2f9e66', busy: '#2f7fd6', warn: '#c98500', bad: '#d6352c', plain: '#8a939b', other: '#8b5fbf' },
@@ -19,14 +20,26 @@ const DEPTHS = ['#155a3e', '#2b7fb8', '#7a5bc7', '#c2477f', '#d9782d', '#8a8f1f'
 const ANIMATION_MS = 300
 /** Below this size every node is large enough for its label. */
 const SMALL = 60
-/** From this size nodes are drawn as points. */
+const MEDIUM = 250
+/** How far beside a node the pointer may be. */
+const REACH_PX = 3
+/** From this size nodes are drawn as points and edges as lines. */
 const LARGE = 1000
 
-export function depthColour(depth: number): string {
+function depthColour(depth: number): string {
   return DEPTHS[Math.min(depth, DEPTHS.length - 1)] as string
 }
 
-export function stateColour(tone: Tone, scheme: 'light' | 'dark'): string {
+const KIND_TONES: Record<Kind, Tone> = { page: 'good', document: 'other', image: 'busy', feed: 'warn', other: 'bad', none: 'plain' }
+
+/** The colour of a node, by one of its properties. */
+export function nodeColour(node: TreeNode, by: ColourBy, scheme: 'light' | 'dark'): string {
+  if (by === 'depth') return depthColour(node.depth)
+  if (by === 'kind') return stateColour(KIND_TONES[node.kind], scheme)
+  return stateColour(node.state === null ? 'plain' : urlTone(node.state), scheme)
+}
+
+function stateColour(tone: Tone, scheme: 'light' | 'dark'): string {
   return TONES[scheme][tone]
 }
 
@@ -40,15 +53,17 @@ interface GraphProps {
 export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
   const scheme = useComputedColorScheme('light')
   const frame = useRef<HTMLDivElement>(null)
+  const marker = useRef<HTMLDivElement>(null)
   const sigma = useRef<Sigma | null>(null)
+  const hovered = useRef<string | undefined>(undefined)
   const graph = useMemo(() => new DirectedGraph(), [])
-  const clicked = useRef(inspect)
-  clicked.current = inspect
+  const latest = useRef({ inspect, match })
+  latest.current = { inspect, match }
   const calm = useMemo(() => matchMedia('(prefers-reduced-motion: reduce)').matches, [])
+  const isLarge = tree.byUrl.size >= LARGE
 
   useEffect(() => {
-    update(graph, tree, (node) => (colourBy === 'depth' ? depthColour(node.depth) : stateColour(node.state === null ? 'plain' : urlTone(node.state), scheme)))
-    sigma.current?.refresh()
+    update(graph, tree, (node) => nodeColour(node, colourBy, scheme))
   }, [graph, tree, colourBy, scheme])
 
   useEffect(() => {
@@ -58,15 +73,33 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
       labelDensity: 0.6,
       labelRenderedSizeThreshold: 7,
       defaultEdgeColor: scheme === 'dark' ? '#4b545b' : '#c6cdd1',
-      defaultDrawNodeHover: hover(scheme),
+      // Points and lines of one pixel touch a tenth of the pixels of discs and rectangles.
+      ...(isLarge ? { nodeProgramClasses: { circle: NodePointProgram }, edgeProgramClasses: { line: EdgeLineProgram } } : {}),
       hideEdgesOnMove: true,
+      hideLabelsOnMove: isLarge,
       minCameraRatio: 0.02,
       maxCameraRatio: 3,
-      zIndex: true,
     })
-    drawn.on('clickNode', ({ node }) => clicked.current(node))
-    drawn.on('enterNode', () => (frame.current as HTMLDivElement).style.setProperty('cursor', 'pointer'))
-    drawn.on('leaveNode', () => (frame.current as HTMLDivElement).style.setProperty('cursor', 'default'))
+    const mark = () => place(drawn, marker.current, hovered.current ?? latest.current.match)
+    const mouse = drawn.getMouseCaptor()
+    // The library finds the node under the pointer by reading pixels back, which waits for the whole frame at every movement.
+    mouse.removeAllListeners()
+    mouse.on('mousemove', (at) => {
+      if (mouse.isMoving) return
+      hovered.current = nodeAt(drawn, at)
+      ;(frame.current as HTMLDivElement).style.setProperty('cursor', hovered.current === undefined ? 'default' : 'pointer')
+      mark()
+    })
+    mouse.on('mouseleave', () => {
+      hovered.current = undefined
+      mark()
+    })
+    mouse.on('click', (at) => {
+      const node = nodeAt(drawn, at)
+      if (node !== undefined) latest.current.inspect(node)
+    })
+    drawn.on('clickNode', ({ node }) => latest.current.inspect(node)) // by touch
+    drawn.on('afterRender', mark)
     sigma.current = drawn
     // For the tests, which measure frames and find nodes on the canvas.
     Object.assign(frame.current as HTMLDivElement, { sigma: drawn })
@@ -74,14 +107,14 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
       drawn.kill()
       sigma.current = null
     }
-  }, [graph, scheme])
+  }, [graph, scheme, isLarge])
 
   useEffect(() => {
     const drawn = sigma.current
     if (!drawn) return
-    drawn.setSetting('nodeReducer', (node, data) => (node === match ? { ...data, highlighted: true, zIndex: 1 } : data))
-    const place = match === undefined ? undefined : drawn.getNodeDisplayData(match)
-    if (place) void drawn.getCamera().animate({ x: place.x, y: place.y, ratio: 0.3 }, { duration: calm ? 0 : ANIMATION_MS })
+    const at = match === undefined ? undefined : drawn.getNodeDisplayData(match)
+    if (at) void drawn.getCamera().animate({ x: at.x, y: at.y, ratio: 0.3 }, { duration: calm ? 0 : ANIMATION_MS })
+    place(drawn, marker.current, match)
   }, [match, calm, scheme])
 
   const move = (how: 'animatedZoom' | 'animatedUnzoom' | 'animatedReset') => () =>
@@ -89,6 +122,10 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
   return (
     <div className="graph-frame" role="group" aria-label={texts.lineage.graphLabel(tree.byUrl.size)}>
       <div ref={frame} className="graph-canvas" aria-hidden="true" data-testid="graph" />
+      <div ref={marker} className="graph-marker" aria-hidden="true" hidden>
+        <i />
+        <span />
+      </div>
       <Group gap={4} style={{ position: 'absolute', right: 8, top: 8 }}>
         <ActionIcon variant="default" aria-label={texts.lineage.zoomIn} title={texts.lineage.zoomIn} onClick={move('animatedZoom')}>
           <Plus />
@@ -104,39 +141,47 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
   )
 }
 
+/** The node at a place of the canvas, or close to it. */
+function nodeAt(drawn: Sigma, place: { x: number; y: number }): string | undefined {
+  const at = drawn.viewportToGraph(place)
+  const beside = drawn.viewportToGraph({ x: place.x + 1, y: place.y })
+  const pixel = Math.hypot(beside.x - at.x, beside.y - at.y)
+  let found: string | undefined
+  let nearest = 1
+  drawn.getGraph().forEachNode((node, { x, y, size }) => {
+    const distance = Math.hypot(x - at.x, y - at.y) / (pixel * (drawn.scaleSize(size) + REACH_PX))
+    if (distance < nearest) [nearest, found] = [distance, node]
+  })
+  return found
+}
+
+/** Puts the ring and the label on a node; without one, they are hidden. */
+function place(drawn: Sigma, marker: HTMLDivElement | null, node: string | undefined) {
+  const data = node === undefined ? undefined : drawn.getNodeDisplayData(node)
+  if (!marker) return
+  marker.hidden = data === undefined
+  if (data === undefined || node === undefined) return
+  const at = drawn.framedGraphToViewport(data)
+  const radius = drawn.scaleSize(data.size) + 4
+  const [ring, label] = marker.children as unknown as [HTMLElement, HTMLElement]
+  marker.style.transform = `translate(${at.x}px, ${at.y}px)`
+  Object.assign(ring.style, { width: `${2 * radius}px`, height: `${2 * radius}px`, borderColor: data.color })
+  label.style.left = `${radius + 4}px`
+  label.textContent = shownPath(node)
+}
+
 /** Bring the graph to the state of the tree: new nodes are added, all get their places and colours. */
 function update(graph: DirectedGraph, tree: Lineage, colour: (node: TreeNode) => string): void {
   const places = radial(tree.roots)
-  const [base, growth] = tree.byUrl.size < SMALL ? [7, 1.6] : tree.byUrl.size < LARGE ? [3, 1.2] : [1.5, 0.5]
+  const [base, growth] = tree.byUrl.size < SMALL ? [7, 1.6] : tree.byUrl.size < MEDIUM ? [4.5, 1.5] : tree.byUrl.size < LARGE ? [3, 1.2] : [1.5, 0.5]
+  const attributes = (url: string) => {
+    const node = tree.byUrl.get(url) as TreeNode
+    const size = Math.min(14, base + growth * Math.log2(1 + node.children.length))
+    return { ...(places.get(url) ?? { x: 0, y: 0 }), label: shownPath(url), color: colour(node), size }
+  }
   for (const url of graph.nodes()) if (!tree.byUrl.has(url)) graph.dropNode(url)
-  for (const [url, node] of tree.byUrl) {
-    const place = places.get(url) ?? { x: 0, y: 0 }
-    graph.mergeNode(url, {
-      ...place,
-      label: shownPath(url),
-      color: colour(node),
-      size: Math.min(14, base + growth * Math.log2(1 + node.children.length)),
-    })
-  }
-  for (const [url, parent] of tree.parentOf) if (!graph.hasEdge(parent, url)) graph.addEdge(parent, url, { size: tree.byUrl.size < LARGE ? 0.7 : 0.3 })
-}
-
-/** The label under the pointer, in the colours of the scheme. */
-function hover(scheme: 'light' | 'dark') {
-  return (context: CanvasRenderingContext2D, data: { x: number; y: number; size: number; label?: string | null; color: string }) => {
-    context.font = '12px system-ui, sans-serif'
-    const label = data.label ?? ''
-    const width = context.measureText(label).width + 14
-    context.fillStyle = scheme === 'dark' ? '#25292c' : '#ffffff'
-    context.strokeStyle = data.color
-    context.beginPath()
-    context.roundRect(data.x + data.size + 2, data.y - 11, width, 22, 5)
-    context.fill()
-    context.stroke()
-    context.beginPath()
-    context.arc(data.x, data.y, data.size + 3, 0, 2 * Math.PI)
-    context.stroke()
-    context.fillStyle = scheme === 'dark' ? '#e6e9eb' : '#1b1f22'
-    context.fillText(label, data.x + data.size + 9, data.y + 4)
-  }
+  // One event for all nodes, so that they are drawn once.
+  if (graph.order > 0) graph.updateEachNodeAttributes(attributes)
+  for (const url of tree.byUrl.keys()) if (!graph.hasNode(url)) graph.addNode(url, attributes(url))
+  for (const [url, parent] of tree.parentOf) if (!graph.hasEdge(parent, url)) graph.addEdge(parent, url, { size: 0.7 })
 }

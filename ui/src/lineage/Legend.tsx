@@ -1,9 +1,9 @@
 /** What the colours of the graph mean, with how many nodes have each. */
 import { useComputedColorScheme } from '@mantine/core'
 import type { UrlState } from '../api/client'
-import { urlTone, urlWord } from '../parts/states'
+import { urlWord } from '../parts/states'
 import { texts } from '../texts'
-import { depthColour, stateColour, type ColourBy } from './Graph'
+import { nodeColour, type ColourBy } from './Graph'
 import type { Lineage } from './tree'
 
 export default function Legend({ tree, colourBy }: { tree: Lineage; colourBy: ColourBy }) {
@@ -11,8 +11,15 @@ export default function Legend({ tree, colourBy }: { tree: Lineage; colourBy: Co
   const counts = new Map<string, { colour: string; count: number }>()
   for (const node of tree.byUrl.values()) {
     const state: UrlState | null = node.state
-    const word = colourBy === 'depth' ? texts.lineage.depth(node.depth) : state === null ? texts.lineage.otherSources : urlWord(state)
-    const colour = colourBy === 'depth' ? depthColour(node.depth) : stateColour(state === null ? 'plain' : urlTone(state), scheme)
+    const word =
+      colourBy === 'depth'
+        ? texts.lineage.depth(node.depth)
+        : colourBy === 'kind'
+          ? texts.lineage.kinds[node.kind]
+          : state === null
+            ? texts.lineage.otherSources
+            : urlWord(state)
+    const colour = nodeColour(node, colourBy, scheme)
     const entry = counts.get(word) ?? { colour, count: 0 }
     entry.count += 1
     counts.set(word, entry)

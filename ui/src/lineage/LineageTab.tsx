@@ -14,6 +14,7 @@ const Graph = lazy(() => import('./Graph'))
 const Legend = lazy(() => import('./Legend'))
 
 const LIMIT = 50_000
+const COLOURS = ['state', 'depth', 'kind'] as const
 const INTERVALS = [1, 2, 3, 5, 10]
 const DEFAULT_INTERVAL = 3
 /** Up to this size a tree begins with its first levels open. */
@@ -34,7 +35,7 @@ export function LineageTab({ run, inspect, isLive }: LineageTabProps) {
   const [text, setText] = useState('')
   const [position, setPosition] = useState(0)
   const isGraph = parameters.get('view') === 'graph'
-  const colourBy = parameters.get('colour') === 'depth' ? 'depth' : 'state'
+  const colourBy = COLOURS.find((each) => each === parameters.get('colour')) ?? 'state'
   const hits = useMemo(() => matches(tree, text), [tree, text])
   const match = hits[position % Math.max(1, hits.length)]
   const above = useMemo(() => (match === undefined ? [] : ancestors(tree, match)), [tree, match])
@@ -101,8 +102,8 @@ export function LineageTab({ run, inspect, isLive }: LineageTabProps) {
           <NativeSelect
             aria-label={texts.lineage.colour}
             value={colourBy}
-            onChange={(event) => change({ colour: event.currentTarget.value === 'depth' ? 'depth' : '' })}
-            data={(['state', 'depth'] as const).map((value) => ({ value, label: `${texts.lineage.colour}: ${texts.lineage.colours[value]}` }))}
+            onChange={(event) => change({ colour: event.currentTarget.value === 'state' ? '' : event.currentTarget.value })}
+            data={COLOURS.map((value) => ({ value, label: `${texts.lineage.colour}: ${texts.lineage.colours[value]}` }))}
           />
         )}
         {isLive && (
@@ -128,7 +129,7 @@ export function LineageTab({ run, inspect, isLive }: LineageTabProps) {
 }
 
 function initiallyOpen(tree: Lineage): ReadonlySet<string> {
-  return tree.byUrl.size <= SMALL ? everything(tree) : new Set(tree.roots.length === 1 ? tree.roots.map((root) => root.url) : [])
+  return tree.byUrl.size <= SMALL ? everything(tree) : new Set(tree.roots.slice(0, 1).map((root) => root.url))
 }
 
 function everything(tree: Lineage): ReadonlySet<string> {

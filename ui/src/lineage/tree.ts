@@ -1,12 +1,26 @@
 /** How the URLs of a run were found, as a tree: every URL is below the page on which it was found first. */
 import type { Edge, UrlRow, UrlState } from '../api/client'
 
+export const KINDS = ['page', 'document', 'image', 'feed', 'other', 'none'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** The kind of a media type. */
+function kindOf(mediaType: string): Kind {
+  if (mediaType === '') return 'none'
+  if (/^(text\/html|application\/xhtml\+xml)$/.test(mediaType)) return 'page'
+  if (/^image\//.test(mediaType)) return 'image'
+  if (/^application\/(rss|atom|feed)|xml$/.test(mediaType)) return 'feed'
+  return /^application\/(pdf|rtf|msword|epub|vnd\.)/.test(mediaType) ? 'document' : 'other'
+}
+
 export interface TreeNode {
   url: string
   /** Null for a sitemap: it is no URL of the run. */
   state: UrlState | null
   /** Links from the seed, as the crawl counts them. */
   depth: number
+  /** What the response was. */
+  kind: Kind
   children: TreeNode[]
   /** Number of nodes below this one. */
   size: number
@@ -21,14 +35,14 @@ export interface Lineage {
 export function lineage(edges: readonly Edge[], seeds: readonly UrlRow[]): Lineage {
   const byUrl = new Map<string, TreeNode>()
   const parentOf = new Map<string, string>()
-  for (const seed of seeds) byUrl.set(seed.url, { url: seed.url, state: seed.status, depth: seed.depth, children: [], size: 0 })
-  for (const edge of edges) byUrl.set(edge.id, { url: edge.id, state: edge.status, depth: edge.depth, children: [], size: 0 })
+  for (const seed of seeds) byUrl.set(seed.url, { url: seed.url, state: seed.status, depth: seed.depth, kind: kindOf(seed.content_type.split(';')[0] ?? ''), children: [], size: 0 })
+  for (const edge of edges) byUrl.set(edge.id, { url: edge.id, state: edge.status, depth: edge.depth, kind: kindOf(edge.content_type), children: [], size: 0 })
   const roots: TreeNode[] = []
   for (const seed of seeds) roots.push(byUrl.get(seed.url) as TreeNode)
   for (const edge of edges) {
     let parent = byUrl.get(edge.discovered_from_url_id)
     if (parent === undefined) {
-      parent = { url: edge.discovered_from_url_id, state: null, depth: 0, children: [], size: 0 }
+      parent = { url: edge.discovered_from_url_id, state: null, depth: 0, kind: 'feed', children: [], size: 0 }
       byUrl.set(parent.url, parent)
       roots.push(parent)
     }

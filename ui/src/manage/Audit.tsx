@@ -2,17 +2,36 @@
 import { Alert, Button, Code, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
-import { address, get } from '../api/client'
+import { every, get } from '../api/client'
 import * as manage from '../api/manage'
 import { useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading } from '../parts/frames'
-import { Download } from '../parts/icons'
+import { DownloadButtons } from '../parts/downloads'
+import { DataTable, type Column } from '../parts/table'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable, Pages, TIME, useListPage } from './parts'
+import { Pages, TIME, useListPage } from './parts'
 
 const words = texts.account.audit
 const EXPORTED = 1000
+
+const COLUMNS: Column<manage.AuditRecord>[] = [
+  { id: 'seq', label: words.columns.number, width: '4.5rem', isHeader: true, cell: (record) => record.seq },
+  { id: 'at', label: words.columns.at, width: TIME, cell: (record) => <Time value={record.at} /> },
+  { id: 'actor', label: words.columns.actor, cell: (record) => record.actor },
+  { id: 'action', label: words.columns.action, width: '12.5rem', cell: (record) => record.action },
+  {
+    id: 'object',
+    label: words.columns.object,
+    width: '17rem',
+    cell: (record) => (
+      <span className="one-line" title={record.object}>
+        {record.object}
+      </span>
+    ),
+  },
+  { id: 'address', label: words.columns.address, width: '8.5rem', cell: (record) => record.address },
+]
 
 export function AuditTab() {
   const [parameters, change] = useAddressState()
@@ -25,16 +44,8 @@ export function AuditTab() {
       <Group justify="space-between" align="flex-end">
         <Filter key={`${action} ${object}`} action={action} object={object} apply={(filter) => change({ ...filter, page: '' })} />
         <Group gap="xs">
-          <Button
-            component="a"
-            href={address(manage.AUDIT, { action, object, limit: EXPORTED })}
-            download="audit-log.json"
-            variant="default"
-            leftSection={<Download />}
-          >
-            {words.download}
-          </Button>
-          <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
+          <DownloadButtons name="audit-log" load={() => every((offset) => records(action, object, offset))} />
+          <Button variant="default" size="compact-sm" loading={check.isPending} onClick={() => check.mutate()}>
             {words.verify}
           </Button>
         </Group>
@@ -60,35 +71,16 @@ export function AuditTab() {
         </Empty>
       )}
       {log.data && log.data.records.length > 0 && (
-        <DataTable
-          label={texts.account.tabs.audit}
-          minWidth="64rem"
-          columns={[
-            { label: words.columns.number, width: '4.5rem' },
-            { label: words.columns.at, width: TIME },
-            { label: words.columns.actor },
-            { label: words.columns.action, width: '12.5rem' },
-            { label: words.columns.object, width: '17rem' },
-            { label: words.columns.address, width: '8.5rem' },
-          ]}
-        >
-          {log.data.records.map((record) => (
-            <tr key={record.id}>
-              <th scope="row">{record.seq}</th>
-              <td>
-                <Time value={record.at} />
-              </td>
-              <td>{record.actor}</td>
-              <td>{record.action}</td>
-              <td style={{ overflowWrap: 'anywhere' }}>{record.object}</td>
-              <td>{record.address}</td>
-            </tr>
-          ))}
-        </DataTable>
+        <DataTable label={texts.account.tabs.audit} minWidth="64rem" columns={COLUMNS} rows={log.data.records} keyOf={(record) => record.id} />
       )}
       <Pages total={log.data?.pagination.total ?? 0} perPage={manage.PER_PAGE} />
     </Stack>
   )
+}
+
+async function records(action: string, object: string, offset: number) {
+  const part = await get<manage.AuditLog>(manage.AUDIT, { action, object, limit: EXPORTED, offset })
+  return { items: part.records, hasMore: part.pagination.has_more }
 }
 
 interface FilterProps {

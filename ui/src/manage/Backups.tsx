@@ -3,11 +3,32 @@ import { Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import * as manage from '../api/manage'
 import { Failure, Loading, Section } from '../parts/frames'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { bytes, Time } from '../parts/values'
 import { texts } from '../texts'
-import { Command, DataTable, TIME } from './parts'
+import { Command, TIME } from './parts'
 
 const words = texts.manage.backups
+
+const COLUMNS: LocalColumn<manage.Backup>[] = [
+  { id: 'name', label: words.columns.name, isHeader: true, value: (backup) => backup.name, cell: (backup) => backup.name },
+  { id: 'created', label: words.columns.created, width: TIME, value: (backup) => backup.createdAt, cell: (backup) => <Time value={backup.createdAt} /> },
+  {
+    id: 'database',
+    label: words.columns.database,
+    width: '13rem',
+    value: (backup) => words.database(backup.database, backup.revision),
+    cell: (backup) => words.database(backup.database, backup.revision),
+  },
+  {
+    id: 'content',
+    label: words.columns.content,
+    width: '14rem',
+    value: (backup) => words.content(backup.blobs, backup.media),
+    cell: (backup) => words.content(backup.blobs, backup.media),
+  },
+  { id: 'size', label: words.columns.size, width: '7rem', isNumber: true, value: (backup) => backup.sizeBytes, cell: (backup) => bytes(backup.sizeBytes) },
+]
 
 export function BackupsTab() {
   const backups = useQuery(manage.backups)
@@ -17,29 +38,14 @@ export function BackupsTab() {
   return (
     <Stack>
       {listed.length > 0 && (
-        <DataTable
+        <LocalTable
           label={texts.manage.tabs.backups}
+          name="backups"
           minWidth="58rem"
-          columns={[
-            { label: words.columns.name },
-            { label: words.columns.created, width: TIME },
-            { label: words.columns.database, width: '13rem' },
-            { label: words.columns.content, width: '14rem' },
-            { label: words.columns.size, width: '7rem', isNumber: true },
-          ]}
-        >
-          {listed.map((backup) => (
-            <tr key={backup.name}>
-              <th scope="row">{backup.name}</th>
-              <td>
-                <Time value={backup.createdAt} />
-              </td>
-              <td>{words.database(backup.database, backup.revision)}</td>
-              <td>{words.content(backup.blobs, backup.media)}</td>
-              <td className="number">{bytes(backup.sizeBytes)}</td>
-            </tr>
-          ))}
-        </DataTable>
+          columns={COLUMNS}
+          rows={listed}
+          keyOf={(backup) => backup.name}
+        />
       )}
       <Section title={words.how}>
         <Stack gap="xs">

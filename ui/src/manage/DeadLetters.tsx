@@ -4,9 +4,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { post } from '../api/client'
 import * as manage from '../api/manage'
 import { Empty, Failure, Loading } from '../parts/frames'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable, TIME } from './parts'
+import { TIME } from './parts'
 
 const words = texts.manage.deadLetters
 
@@ -20,6 +21,32 @@ export function DeadLettersTab() {
   })
   if (letters.isPending) return <Loading />
   if (letters.error) return <Failure error={letters.error} retry={() => void letters.refetch()} />
+  const columns: LocalColumn<manage.DeadLetters>[] = [
+    { id: 'host', label: words.columns.host, isHeader: true, value: (webhook) => webhook.host, cell: (webhook) => webhook.host },
+    { id: 'tenant', label: words.columns.tenant, width: '11rem', value: (webhook) => webhook.tenantName, cell: (webhook) => webhook.tenantName },
+    { id: 'events', label: words.columns.events, width: '6rem', isNumber: true, value: (webhook) => webhook.dead, cell: (webhook) => webhook.dead.toLocaleString() },
+    { id: 'oldest', label: words.columns.oldest, width: TIME, value: (webhook) => webhook.oldestAt, cell: (webhook) => <Time value={webhook.oldestAt} /> },
+    { id: 'newest', label: words.columns.newest, width: TIME, value: (webhook) => webhook.newestAt, cell: (webhook) => <Time value={webhook.newestAt} /> },
+    {
+      id: 'replay',
+      label: words.columns.replay,
+      width: '9.5rem',
+      cell: (webhook) =>
+        webhook.enabled ? (
+          <Button
+            size="xs"
+            variant="default"
+            loading={replay.isPending && replay.variables.webhookId === webhook.webhookId}
+            onClick={() => replay.mutate(webhook)}
+            aria-label={words.replayTo(webhook.host)}
+          >
+            {words.replay}
+          </Button>
+        ) : (
+          <Text size="sm">{words.disabled}</Text>
+        ),
+    },
+  ]
   const status = replay.data && <Text role="status">{words.replayed(replay.data.replayed)}</Text>
   if (letters.data.webhooks.length === 0) {
     return (
@@ -34,47 +61,14 @@ export function DeadLettersTab() {
       <Text>{words.hint}</Text>
       {status}
       {replay.error && <Failure error={replay.error} />}
-      <DataTable
+      <LocalTable
         label={texts.manage.tabs['dead-letters']}
+        name="dead-letters"
         minWidth="62rem"
-        columns={[
-          { label: words.columns.host },
-          { label: words.columns.tenant, width: '11rem' },
-          { label: words.columns.events, width: '6rem', isNumber: true },
-          { label: words.columns.oldest, width: TIME },
-          { label: words.columns.newest, width: TIME },
-          { label: words.columns.replay, width: '9.5rem' },
-        ]}
-      >
-        {letters.data.webhooks.map((webhook) => (
-          <tr key={webhook.webhookId}>
-            <th scope="row">{webhook.host}</th>
-            <td>{webhook.tenantName}</td>
-            <td className="number">{webhook.dead.toLocaleString()}</td>
-            <td>
-              <Time value={webhook.oldestAt} />
-            </td>
-            <td>
-              <Time value={webhook.newestAt} />
-            </td>
-            <td>
-              {webhook.enabled ? (
-                <Button
-                  size="xs"
-                  variant="default"
-                  loading={replay.isPending && replay.variables.webhookId === webhook.webhookId}
-                  onClick={() => replay.mutate(webhook)}
-                  aria-label={words.replayTo(webhook.host)}
-                >
-                  {words.replay}
-                </Button>
-              ) : (
-                <Text size="sm">{words.disabled}</Text>
-              )}
-            </td>
-          </tr>
-        ))}
-      </DataTable>
+        columns={columns}
+        rows={letters.data.webhooks}
+        keyOf={(webhook) => webhook.webhookId}
+      />
     </Stack>
   )
 }

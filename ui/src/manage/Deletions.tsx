@@ -5,8 +5,9 @@ import { useState } from 'react'
 import { post, type HeldPages } from '../api/client'
 import * as manage from '../api/manage'
 import { Empty, Failure, Loading } from '../parts/frames'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { texts } from '../texts'
-import { Confirmation, DataTable } from './parts'
+import { Confirmation } from './parts'
 
 const words = texts.manage.deletions
 
@@ -23,45 +24,45 @@ export function DeletionsTab() {
   if (held.isPending) return <Loading />
   if (held.error) return <Failure error={held.error} retry={() => void held.refetch()} />
   if (held.data.sites.length === 0) return <Empty title={words.none} hint={words.noneHint} />
+  const columns: LocalColumn<manage.HeldSite>[] = [
+    { id: 'site', label: words.columns.site, isHeader: true, value: (site) => site.site, cell: (site) => site.site },
+    { id: 'tenant', label: words.columns.tenant, width: '14rem', value: (site) => site.tenantName, cell: (site) => site.tenantName },
+    { id: 'pages', label: words.columns.pages, width: '7rem', isNumber: true, value: (site) => site.pages, cell: (site) => site.pages.toLocaleString() },
+    {
+      id: 'decision',
+      label: words.columns.decision,
+      width: '17rem',
+      cell: (site) => (
+        <Group gap="xs">
+          <Button size="xs" variant="default" loading={decide.isPending} onClick={() => decide.mutate({ site, agree: false })}>
+            {texts.sites.keep}
+          </Button>
+          <Button
+            size="xs"
+            color="red.9"
+            onClick={() => {
+              decide.reset()
+              setDoomed(site)
+            }}
+          >
+            {words.delete}
+          </Button>
+        </Group>
+      ),
+    },
+  ]
   return (
     <Stack>
       <Text>{words.hint}</Text>
       {decide.error && !doomed && <Failure error={decide.error} />}
-      <DataTable
+      <LocalTable
         label={texts.manage.tabs.deletions}
+        name="held-deletions"
         minWidth="52rem"
-        columns={[
-          { label: words.columns.site },
-          { label: words.columns.tenant, width: '14rem' },
-          { label: words.columns.pages, width: '7rem', isNumber: true },
-          { label: words.columns.decision, width: '17rem' },
-        ]}
-      >
-        {held.data.sites.map((site) => (
-          <tr key={`${site.tenantId} ${site.site}`}>
-            <th scope="row">{site.site}</th>
-            <td>{site.tenantName}</td>
-            <td className="number">{site.pages.toLocaleString()}</td>
-            <td>
-              <Group gap="xs">
-                <Button size="xs" variant="default" loading={decide.isPending} onClick={() => decide.mutate({ site, agree: false })}>
-                  {texts.sites.keep}
-                </Button>
-                <Button
-                  size="xs"
-                  color="red.9"
-                  onClick={() => {
-                    decide.reset()
-                    setDoomed(site)
-                  }}
-                >
-                  {words.delete}
-                </Button>
-              </Group>
-            </td>
-          </tr>
-        ))}
-      </DataTable>
+        columns={columns}
+        rows={held.data.sites}
+        keyOf={(site) => `${site.tenantId} ${site.site}`}
+      />
       {doomed && (
         <Confirmation
           title={words.question(doomed.pages, doomed.site)}

@@ -6,11 +6,14 @@ import type { Session } from '../api/client'
 import * as manage from '../api/manage'
 import { Failure, Figure, Loading, Section } from '../parts/frames'
 import { RunStateLabel } from '../parts/states'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { duration, Time } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable, TIME } from './parts'
+import { TIME } from './parts'
 
 const words = texts.manage.queues
+type ActiveRun = manage.Queues['active'][number]
+type Lease = manage.Queues['workers'][number]
 
 export function QueuesTab({ session }: { session: Session }) {
   const queues = useQuery(manage.queues)
@@ -32,64 +35,28 @@ export function QueuesTab({ session }: { session: Session }) {
         {active.length === 0 ? (
           <Text size="sm" c="dimmed">{words.noRun}</Text>
         ) : (
-          <DataTable
+          <LocalTable
             label={words.active}
+            name="active-runs"
+            isOneOfSeveral
             minWidth="46rem"
-            columns={[
-              { label: words.columns.site },
-              { label: words.columns.tenant, width: '14rem' },
-              { label: words.columns.state, width: '9rem' },
-              { label: words.columns.since, width: TIME },
-            ]}
-          >
-            {active.map((run) => (
-              <tr key={run.id}>
-                <th scope="row">
-                  {run.tenantId === session.tenant ? (
-                    <Anchor component={Link} href={`/runs/${run.id}`}>
-                      {run.site}
-                    </Anchor>
-                  ) : (
-                    run.site
-                  )}
-                </th>
-                <td>{run.tenantName}</td>
-                <td>
-                  <RunStateLabel state={run.status} />
-                </td>
-                <td>
-                  <Time value={run.startedAt ?? run.createdAt} />
-                </td>
-              </tr>
-            ))}
-          </DataTable>
+            columns={runColumns(session)}
+            rows={active}
+            keyOf={(run) => run.id}
+          />
         )}
       </Section>
       <Section title={words.workers}>
         {workers.length > 0 && (
-          <DataTable
+          <LocalTable
             label={words.workers}
+            name="workers"
+            isOneOfSeveral
             minWidth="46rem"
-            columns={[
-              { label: words.columns.worker },
-              { label: words.columns.site, width: '16rem' },
-              { label: words.columns.urls, width: '6rem', isNumber: true },
-              { label: words.columns.lease, width: TIME },
-            ]}
-          >
-            {workers.map((lease) => (
-              <tr key={`${lease.worker} ${lease.runId}`}>
-                <th scope="row" style={{ overflowWrap: 'anywhere' }}>
-                  {lease.worker}
-                </th>
-                <td>{sites.get(lease.runId) ?? lease.runId}</td>
-                <td className="number">{lease.urls.toLocaleString()}</td>
-                <td>
-                  <Time value={lease.leaseUntil} />
-                </td>
-              </tr>
-            ))}
-          </DataTable>
+            columns={leaseColumns(sites)}
+            rows={workers}
+            keyOf={(lease) => `${lease.worker} ${lease.runId}`}
+          />
         )}
         <Text size="sm" c="dimmed" mt={workers.length > 0 ? 'xs' : 0}>
           {words.workersHint}
@@ -97,4 +64,49 @@ export function QueuesTab({ session }: { session: Session }) {
       </Section>
     </Stack>
   )
+}
+
+function runColumns(session: Session): LocalColumn<ActiveRun>[] {
+  return [
+    {
+      id: 'site',
+      label: words.columns.site,
+      isHeader: true,
+      value: (run) => run.site,
+      cell: (run) =>
+        run.tenantId === session.tenant ? (
+          <Anchor component={Link} href={`/runs/${run.id}`} size="sm">
+            {run.site}
+          </Anchor>
+        ) : (
+          run.site
+        ),
+    },
+    { id: 'tenant', label: words.columns.tenant, width: '14rem', value: (run) => run.tenantName, cell: (run) => run.tenantName },
+    {
+      id: 'state',
+      label: words.columns.state,
+      width: '9rem',
+      value: (run) => run.status,
+      facet: (state) => texts.runState[state as ActiveRun['status']],
+      cell: (run) => <RunStateLabel state={run.status} />,
+    },
+    {
+      id: 'since',
+      label: words.columns.since,
+      width: TIME,
+      value: (run) => run.startedAt ?? run.createdAt,
+      cell: (run) => <Time value={run.startedAt ?? run.createdAt} />,
+    },
+  ]
+}
+
+function leaseColumns(sites: ReadonlyMap<string, string>): LocalColumn<Lease>[] {
+  const site = (lease: Lease) => sites.get(lease.runId) ?? lease.runId
+  return [
+    { id: 'worker', label: words.columns.worker, isHeader: true, value: (lease) => lease.worker, cell: (lease) => lease.worker },
+    { id: 'site', label: words.columns.site, width: '16rem', value: site, cell: site },
+    { id: 'urls', label: words.columns.urls, width: '6rem', isNumber: true, value: (lease) => lease.urls, cell: (lease) => lease.urls.toLocaleString() },
+    { id: 'lease', label: words.columns.lease, width: TIME, value: (lease) => lease.leaseUntil, cell: (lease) => <Time value={lease.leaseUntil} /> },
+  ]
 }

@@ -64,8 +64,10 @@ export function TenantScreen({ id }: { id: string }) {
           ]}
         />
       </Section>
-      <SettingsForm key={JSON.stringify(settings.data)} id={id} settings={settings.data} />
-      <Danger tenant={tenant.data} />
+      <Stack maw="64rem">
+        <SettingsForm key={JSON.stringify(settings.data)} id={id} settings={settings.data} />
+        <Danger tenant={tenant.data} />
+      </Stack>
     </Screen>
   )
 }
@@ -118,7 +120,7 @@ function SettingsForm({ id, settings }: { id: string; settings: manage.CrawlSett
               description={words.planHint}
               value={plan}
               onChange={(event) => setPlan(event.currentTarget.value as manage.Plan)}
-              data={Object.entries(PLANS).map(([value, limit]) => ({ value, label: words.planChoice(value, limit) }))}
+              data={Object.entries(PLANS).map(([value, limit]) => ({ value, label: words.planChoice(texts.manage.plans[value as manage.Plan], limit) }))}
             />
             <NativeSelect
               label={words.frequency}

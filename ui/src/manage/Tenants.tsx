@@ -1,7 +1,7 @@
 /** All tenants with their use, and the creation of one. */
 import { Alert, Anchor, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import { Link } from 'wouter'
 import { post, type Session } from '../api/client'
@@ -9,66 +9,75 @@ import * as manage from '../api/manage'
 import { Failure, Loading } from '../parts/frames'
 import { Plus } from '../parts/icons'
 import { StateLabel } from '../parts/states'
-import { Time } from '../parts/values'
+import { LocalTable, type LocalColumn } from '../parts/table'
+import { Day } from '../parts/values'
 import { texts } from '../texts'
-import { DataTable, Pages, SecretDialog, TIME, useListPage } from './parts'
+import { SecretDialog } from './parts'
 
 const words = texts.manage.tenants
 
 export function TenantsTab({ session }: { session: Session }) {
-  const tenants = useQuery(manage.tenants(useListPage(manage.PER_PAGE)))
-  const listed = tenants.data?.tenants ?? []
-  const settings = useQueries({ queries: listed.map((tenant) => manage.crawlSettings(tenant.id)) })
+  const tenants = useQuery(manage.tenants)
   const [isCreating, creating] = useDisclosure()
   const [token, setToken] = useState('')
   if (tenants.isPending) return <Loading />
   if (tenants.error) return <Failure error={tenants.error} retry={() => void tenants.refetch()} />
-  const columns = [
-    { label: words.columns.name },
-    { label: words.columns.usage, width: '17.5rem' },
-    { label: words.columns.plan, width: '15.5rem' },
-    { label: words.columns.state, width: '8.5rem' },
-    { label: words.columns.created, width: TIME },
-  ]
   return (
     <Stack>
       <Group justify="space-between">
-        <Text c="dimmed">{words.count(tenants.data.pagination.total)}</Text>
+        <Text c="dimmed">{words.count(tenants.data.length)}</Text>
         <Button leftSection={<Plus />} onClick={creating.open}>
           {words.create}
         </Button>
       </Group>
-      <DataTable label={texts.manage.tabs.tenants} columns={columns} minWidth="64.5rem">
-        {listed.map((tenant, index) => (
-          <Row key={tenant.id} tenant={tenant} settings={settings[index]?.data} />
-        ))}
-      </DataTable>
-      <Pages total={tenants.data.pagination.total} perPage={manage.PER_PAGE} />
+      <LocalTable label={texts.manage.tabs.tenants} name="tenants" columns={COLUMNS} rows={tenants.data} keyOf={(tenant) => tenant.id} minWidth="62rem" />
       {isCreating && <CreateTenant session={session} onCreated={(created) => setToken(created.token)} onClose={creating.close} />}
       {token && <SecretDialog title={words.firstToken} secret={token} onClose={() => setToken('')} />}
     </Stack>
   )
 }
 
-function Row({ tenant, settings }: { tenant: manage.Tenant; settings: manage.CrawlSettings | undefined }) {
-  const isSuspended = tenant.suspendedAt !== null
-  return (
-    <tr>
-      <th scope="row">
-        <Anchor component={Link} href={`/manage/tenants/${tenant.id}`} fw={600}>
-          {tenant.name}
-        </Anchor>
-      </th>
-      <td className="one-line-cell">{settings && texts.manage.usage(settings.currentUsage.pages, settings.currentUsage.channels)}</td>
-      <td className="one-line-cell">{settings && words.plan(settings.plan, settings.effectiveMaxPages)}</td>
-      <td>
-        <StateLabel tone={isSuspended ? 'warn' : 'good'} word={isSuspended ? words.suspended : words.active} />
-      </td>
-      <td>
-        <Time value={tenant.id === manage.DEFAULT_TENANT ? null : tenant.createdAt} />
-      </td>
-    </tr>
-  )
+const stateOf = (tenant: manage.Tenant) => (tenant.suspendedAt ? words.suspended : words.active)
+
+const COLUMNS: LocalColumn<manage.Tenant>[] = [
+  {
+    id: 'name',
+    label: words.columns.name,
+    isHeader: true,
+    value: (tenant) => tenant.name,
+    cell: (tenant) => (
+      <Anchor component={Link} href={`/manage/tenants/${tenant.id}`} fw={600} size="sm">
+        {tenant.name}
+      </Anchor>
+    ),
+  },
+  { id: 'usage', label: words.columns.usage, width: '17.5rem', cell: (tenant) => <Usage tenant={tenant.id} /> },
+  { id: 'plan', label: words.columns.plan, width: '15.5rem', cell: (tenant) => <PlanOf tenant={tenant.id} /> },
+  {
+    id: 'state',
+    label: words.columns.state,
+    width: '8rem',
+    value: stateOf,
+    facet: (word) => word,
+    cell: (tenant) => <StateLabel tone={tenant.suspendedAt ? 'warn' : 'good'} word={stateOf(tenant)} />,
+  },
+  {
+    id: 'created',
+    label: words.columns.created,
+    width: '8.5rem',
+    value: (tenant) => tenant.createdAt,
+    cell: (tenant) => <Day value={tenant.id === manage.DEFAULT_TENANT ? null : tenant.createdAt} />,
+  },
+]
+
+function Usage({ tenant }: { tenant: string }) {
+  const settings = useQuery(manage.crawlSettings(tenant))
+  return settings.data && texts.manage.usage(settings.data.currentUsage.pages, settings.data.currentUsage.channels)
+}
+
+function PlanOf({ tenant }: { tenant: string }) {
+  const settings = useQuery(manage.crawlSettings(tenant))
+  return settings.data && words.plan(texts.manage.plans[settings.data.plan], settings.data.effectiveMaxPages)
 }
 
 interface CreateTenantProps {

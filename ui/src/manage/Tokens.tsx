@@ -9,9 +9,10 @@ import * as queries from '../api/queries'
 import { Empty, Failure, Loading } from '../parts/frames'
 import { Plus } from '../parts/icons'
 import { StateLabel } from '../parts/states'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { Day, Time } from '../parts/values'
 import { texts } from '../texts'
-import { Confirmation, DataTable, Pages, SecretDialog, TIME, useListPage } from './parts'
+import { Confirmation, SecretDialog, TIME } from './parts'
 
 const words = texts.account.tokens
 const DAYS = [30, 90, 365]
@@ -21,7 +22,7 @@ const SCOPES_OF_A_CHANNEL: readonly manage.TokenScope[] = ['read', 'search', 'cr
 
 export function TokensTab({ session }: { session: Session }) {
   const client = useQueryClient()
-  const tokens = useQuery(manage.tokens(useListPage(manage.PER_PAGE)))
+  const tokens = useQuery(manage.tokens)
   const [isCreating, creating] = useDisclosure()
   const [rotated, setRotated] = useState<manage.Token>()
   const [revoked, setRevoked] = useState<manage.Token>()
@@ -44,7 +45,7 @@ export function TokensTab({ session }: { session: Session }) {
   }
   if (tokens.isPending) return <Loading />
   if (tokens.error) return <Failure error={tokens.error} retry={() => void tokens.refetch()} />
-  const { tokens: listed, pagination } = tokens.data
+  const listed = tokens.data
   return (
     <Stack>
       <Group justify="space-between">
@@ -56,32 +57,19 @@ export function TokensTab({ session }: { session: Session }) {
       {listed.length === 0 ? (
         <Empty title={words.none} hint={session.needs_token ? undefined : words.noneOpen} />
       ) : (
-        <DataTable
+        <LocalTable
           label={texts.account.tabs.tokens}
-          minWidth="64rem"
-          columns={[
-            { label: words.columns.name },
-            { label: words.columns.scopes, width: '12.5rem' },
-            { label: words.columns.state, width: '8.5rem' },
-            { label: words.columns.used, width: TIME },
-            { label: words.columns.expires, width: '8.5rem' },
-            { label: words.columns.actions, width: '11rem' },
-          ]}
-        >
-          {listed.map((token) => (
-            <Row
-              key={token.id}
-              token={token}
-              rotate={() => setRotated(token)}
-              revoke={() => {
-                revoke.reset()
-                setRevoked(token)
-              }}
-            />
-          ))}
-        </DataTable>
+          name="tokens"
+          minWidth="62rem"
+          columns={columns(setRotated, (token) => {
+            revoke.reset()
+            setRevoked(token)
+          })}
+          rows={listed}
+          keyOf={(token) => token.id}
+          download={(token) => token}
+        />
       )}
-      <Pages total={pagination.total} perPage={manage.PER_PAGE} />
       {isCreating && <CreateToken session={session} onCreated={show} onClose={creating.close} />}
       {rotated && <RotateToken token={rotated} onCreated={show} onClose={() => setRotated(undefined)} />}
       {revoked && (
@@ -100,55 +88,95 @@ export function TokensTab({ session }: { session: Session }) {
   )
 }
 
-function Row({ token, rotate, revoke }: { token: manage.Token; rotate: () => void; revoke: () => void }) {
-  const state = token.revokedAt ? 'revoked' : token.isValid ? 'valid' : 'expired'
-  return (
-    <tr>
-      <th scope="row">
-        <Text fw={600} size="sm">
-          {token.name}
-        </Text>
-        <Text size="xs" c="dimmed" className="one-line" title={token.prefix}>
-          {token.prefix}
-        </Text>
-      </th>
-      <td>
-        {token.kind !== 'api' && <Text size="sm">{words.kinds[token.kind]}</Text>}
-        <Text size="xs" c="dimmed">
-          {token.scopes.join(', ')}
-        </Text>
-        {token.channelId && (
-          <Text size="xs" c="dimmed">
-            {words.oneChannel}
+function stateOf(token: manage.Token): 'valid' | 'expired' | 'revoked' {
+  return token.revokedAt ? 'revoked' : token.isValid ? 'valid' : 'expired'
+}
+
+function columns(rotate: (token: manage.Token) => void, revoke: (token: manage.Token) => void): LocalColumn<manage.Token>[] {
+  return [
+    {
+      id: 'name',
+      label: words.columns.name,
+      isHeader: true,
+      value: (token) => token.name,
+      cell: (token) => (
+        <>
+          <Text fw={600} size="sm">
+            {token.name}
           </Text>
-        )}
-      </td>
-      <td>
-        <StateLabel tone={state === 'valid' ? 'good' : 'plain'} word={words.states[state]} />
-      </td>
-      <td>
-        {token.lastUsedAt ? <Time value={token.lastUsedAt} /> : words.never}
-        {token.lastAddress && (
-          <Text size="xs" c="dimmed">
-            {token.lastAddress}
+          <Text size="xs" c="dimmed" className="one-line" title={token.prefix}>
+            {token.prefix}
           </Text>
-        )}
-      </td>
-      <td>{token.expiresAt ? <Day value={token.expiresAt} /> : words.noExpiry}</td>
-      <td>
-        {token.isValid && (
+        </>
+      ),
+    },
+    {
+      id: 'permits',
+      label: words.columns.scopes,
+      width: '13rem',
+      value: (token) => token.scopes.join(', '),
+      cell: (token) => (
+        <>
+          {token.kind !== 'api' && <Text size="sm">{words.kinds[token.kind]}</Text>}
+          <Text size="xs" c="dimmed">
+            {token.scopes.join(', ')}
+          </Text>
+          {token.channelId && (
+            <Text size="xs" c="dimmed">
+              {words.oneChannel}
+            </Text>
+          )}
+        </>
+      ),
+    },
+    {
+      id: 'state',
+      label: words.columns.state,
+      width: '8rem',
+      value: stateOf,
+      facet: (state) => words.states[state as 'valid'],
+      cell: (token) => <StateLabel tone={token.isValid ? 'good' : 'plain'} word={words.states[stateOf(token)]} />,
+    },
+    {
+      id: 'used',
+      label: words.columns.used,
+      width: TIME,
+      value: (token) => token.lastUsedAt,
+      cell: (token) => (
+        <>
+          {token.lastUsedAt ? <Time value={token.lastUsedAt} /> : words.never}
+          {token.lastAddress && (
+            <Text size="xs" c="dimmed">
+              {token.lastAddress}
+            </Text>
+          )}
+        </>
+      ),
+    },
+    {
+      id: 'expires',
+      label: words.columns.expires,
+      width: '8.5rem',
+      value: (token) => token.expiresAt,
+      cell: (token) => (token.expiresAt ? <Day value={token.expiresAt} /> : words.noExpiry),
+    },
+    {
+      id: 'actions',
+      label: words.columns.actions,
+      width: '9.5rem',
+      cell: (token) =>
+        token.isValid && (
           <Group gap="xs">
-            <Button size="compact-xs" variant="default" onClick={rotate} aria-label={words.rotateNamed(token.name)}>
+            <Button size="compact-xs" variant="default" onClick={() => rotate(token)} aria-label={words.rotateNamed(token.name)}>
               {words.rotate}
             </Button>
-            <Button size="compact-xs" variant="default" onClick={revoke} aria-label={words.revokeNamed(token.name)}>
+            <Button size="compact-xs" variant="default" onClick={() => revoke(token)} aria-label={words.revokeNamed(token.name)}>
               {words.revoke}
             </Button>
           </Group>
-        )}
-      </td>
-    </tr>
-  )
+        ),
+    },
+  ]
 }
 
 interface NewTokenProps {
@@ -166,7 +194,7 @@ function CreateToken({ session, onCreated, onClose }: NewTokenProps & { session:
   const [user, setUser] = useState('')
   const [days, setDays] = useState('')
   const channels = useQuery(manage.channelChoices)
-  const users = useQuery(manage.userChoices)
+  const users = useQuery(manage.users)
   const create = useMutation({
     mutationFn: () =>
       post<manage.TokenCreated>(manage.TOKENS, {
@@ -218,13 +246,13 @@ function CreateToken({ session, onCreated, onClose }: NewTokenProps & { session:
               data={[{ value: '', label: words.everyChannel }, ...(channels.data?.channels ?? []).map(({ id, title }) => ({ value: id, label: title }))]}
             />
           )}
-          {kind !== 'admin' && (users.data?.users.length ?? 0) > 0 && (
+          {kind !== 'admin' && (users.data?.length ?? 0) > 0 && (
             <NativeSelect
               label={words.user}
               description={words.userHint}
               value={user}
               onChange={(event) => setUser(event.currentTarget.value)}
-              data={[{ value: '', label: words.noUser }, ...(users.data?.users ?? []).map(({ id, email }) => ({ value: id, label: email }))]}
+              data={[{ value: '', label: words.noUser }, ...(users.data ?? []).map(({ id, email }) => ({ value: id, label: email }))]}
             />
           )}
           <NativeSelect

@@ -7,9 +7,10 @@ import { patch, post, remove } from '../api/client'
 import * as manage from '../api/manage'
 import { Empty, Failure, Loading } from '../parts/frames'
 import { Plus } from '../parts/icons'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { Confirmation, DataTable, Pages, TIME, useListPage } from './parts'
+import { Confirmation, TIME } from './parts'
 
 const words = texts.account.users
 const ROLES = Object.keys(words.roles) as manage.Role[]
@@ -17,7 +18,7 @@ const CHOICES = ROLES.map((value) => ({ value, label: words.roles[value] }))
 
 export function UsersTab() {
   const client = useQueryClient()
-  const users = useQuery(manage.users(useListPage(manage.PER_PAGE)))
+  const users = useQuery(manage.users)
   const [isCreating, creating] = useDisclosure()
   const [deleted, setDeleted] = useState<manage.User>()
   const refresh = () => client.invalidateQueries({ queryKey: ['users'] })
@@ -32,7 +33,46 @@ export function UsersTab() {
   })
   if (users.isPending) return <Loading />
   if (users.error) return <Failure error={users.error} retry={() => void users.refetch()} />
-  const { users: listed, pagination } = users.data
+  const listed = users.data
+  const columns: LocalColumn<manage.User>[] = [
+    { id: 'email', label: words.columns.email, isHeader: true, value: (user) => user.email, cell: (user) => user.email },
+    {
+      id: 'role',
+      label: words.columns.role,
+      width: '16rem',
+      value: (user) => user.role,
+      facet: (role) => (words.roles[role as manage.Role] ?? role).split(':')[0] ?? role,
+      cell: (user) => (
+        <NativeSelect
+          size="xs"
+          aria-label={words.roleOf(user.email)}
+          value={user.role}
+          disabled={change.isPending}
+          onChange={(event) => change.mutate({ id: user.id, role: event.currentTarget.value as manage.Role })}
+          data={CHOICES}
+        />
+      ),
+    },
+    { id: 'created', label: words.columns.created, width: TIME, value: (user) => user.createdAt, cell: (user) => <Time value={user.createdAt} /> },
+    {
+      id: 'actions',
+      label: words.columns.actions,
+      width: '8rem',
+      cell: (user) => (
+        <Button
+          size="xs"
+          variant="default"
+          aria-label={words.deleteNamed(user.email)}
+          onClick={() => {
+            drop.reset()
+            setDeleted(user)
+          }}
+        >
+          {words.delete}
+        </Button>
+      ),
+    },
+  ]
   return (
     <Stack>
       <Group justify="space-between">
@@ -45,50 +85,8 @@ export function UsersTab() {
       {listed.length === 0 ? (
         <Empty title={words.none} hint={words.noneHint} />
       ) : (
-        <DataTable
-          label={texts.account.tabs.users}
-          minWidth="54rem"
-          columns={[
-            { label: words.columns.email },
-            { label: words.columns.role, width: '16rem' },
-            { label: words.columns.created, width: TIME },
-            { label: words.columns.actions, width: '8rem' },
-          ]}
-        >
-          {listed.map((user) => (
-            <tr key={user.id}>
-              <th scope="row">{user.email}</th>
-              <td>
-                <NativeSelect
-                  size="xs"
-                  aria-label={words.roleOf(user.email)}
-                  value={user.role}
-                  disabled={change.isPending}
-                  onChange={(event) => change.mutate({ id: user.id, role: event.currentTarget.value as manage.Role })}
-                  data={CHOICES}
-                />
-              </td>
-              <td>
-                <Time value={user.createdAt} />
-              </td>
-              <td>
-                <Button
-                  size="xs"
-                  variant="default"
-                  aria-label={words.deleteNamed(user.email)}
-                  onClick={() => {
-                    drop.reset()
-                    setDeleted(user)
-                  }}
-                >
-                  {words.delete}
-                </Button>
-              </td>
-            </tr>
-          ))}
-        </DataTable>
+        <LocalTable label={texts.account.tabs.users} name="users" minWidth="54rem" columns={columns} rows={listed} keyOf={(user) => user.id} />
       )}
-      <Pages total={pagination.total} perPage={manage.PER_PAGE} />
       {isCreating && <CreateUser onClose={creating.close} onCreated={refresh} />}
       {deleted && (
         <Confirmation

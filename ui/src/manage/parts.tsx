@@ -1,4 +1,4 @@
-/** Parts that the screens of the operator and of the account share: tables, confirmations, secrets that are shown once. */
+/** Parts that the screens of the operator and of the account share: tabs, confirmations, secrets that are shown once. */
 import { Button, Code, Group, Modal, Pagination, Stack, Tabs, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
@@ -7,34 +7,8 @@ import { Failure } from '../parts/frames'
 import { SecretOnce } from '../parts/SecretOnce'
 import { texts } from '../texts'
 
-export interface Column {
-  label: string
-  /** Without one, the column takes what the others leave. */
-  width?: string
-  isNumber?: boolean
-}
-
 /** Wide enough for a date with its time, whatever the width of the window. */
 export const TIME = '12rem'
-
-export function DataTable({ label, columns, minWidth, children }: { label: string; columns: readonly Column[]; minWidth: string; children: ReactNode }) {
-  return (
-    <div className="table-frame" role="region" aria-label={label} tabIndex={0}>
-      <table className="rows" style={{ minWidth }}>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column.label} scope="col" className={column.isNumber ? 'number' : undefined} style={{ width: column.width }}>
-                <span>{column.label}</span>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </div>
-  )
-}
 
 /** Where a list begins; the address holds the number of its page. */
 export function useListPage(perPage: number): number {

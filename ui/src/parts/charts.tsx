@@ -37,21 +37,32 @@ export function Bars({ bars, caption }: { bars: readonly Bar[]; caption: string 
 const WIDTH = 300
 const HEIGHT = 56
 
-/** Requests per second, between each two samples. */
+const WINDOW_MS = 5000
+
+/** Pages per second over the last seconds, at each sample. */
 export function rates(samples: readonly Sample[]): number[] {
   return samples.slice(1).map((sample, index) => {
-    const before = samples[index] as Sample
-    return (1000 * (sample.fetched - before.fetched)) / Math.max(1, sample.at - before.at)
+    const before = samples.find((each) => sample.at - each.at <= WINDOW_MS) ?? (samples[index] as Sample)
+    return (1000 * (sample.pages - before.pages)) / Math.max(1, sample.at - before.at)
   })
 }
 
+interface SparklineProps {
+  values: readonly number[]
+  label: string
+  height?: number
+  /** The value at the top; without it, the largest. */
+  most?: number
+}
+
 /** A line of the last values. */
-export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
-  const most = Math.max(1, ...values)
+export function Sparkline({ values, label, height = HEIGHT, most }: SparklineProps) {
+  const top = most ?? Math.max(1, ...values)
   const step = WIDTH / Math.max(1, values.length - 1)
-  const points = values.map((value, index) => `${(index * step).toFixed(1)},${(HEIGHT - 4 - ((HEIGHT - 8) * value) / most).toFixed(1)}`)
+  const points = values.map((value, index) => `${(index * step).toFixed(1)},${(height - 4 - ((height - 8) * value) / top).toFixed(1)}`)
   return (
-    <svg role="img" aria-label={label} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width="100%" height={HEIGHT} preserveAspectRatio="none">
+    <svg role="img" aria-label={label} viewBox={`0 0 ${WIDTH} ${height}`} width="100%" height={height} preserveAspectRatio="none" style={{ display: 'block' }}>
+      <line x1="0" x2={WIDTH} y1={height - 0.5} y2={height - 0.5} stroke="var(--mantine-color-default-border)" vectorEffect="non-scaling-stroke" />
       <polyline
         points={points.join(' ')}
         fill="none"

@@ -31,16 +31,6 @@ function save(name: string, type: string, text: string) {
   URL.revokeObjectURL(url)
 }
 
-/** Everything that a listing gives, part by part. */
-export async function every<Item>(load: (offset: number) => Promise<{ items: readonly Item[]; hasMore: boolean }>): Promise<Item[]> {
-  const items: Item[] = []
-  for (;;) {
-    const part = await load(items.length)
-    items.push(...part.items)
-    if (!part.hasMore || part.items.length === 0) return items
-  }
-}
-
 /** Buttons for both formats. `load` gives all rows of the list as it is filtered. */
 export function DownloadButtons({ name, load }: { name: string; load: () => Promise<readonly object[]> }) {
   const download = useMutation({
@@ -57,8 +47,8 @@ export function DownloadButtons({ name, load }: { name: string; load: () => Prom
           <Button
             key={format}
             variant="default"
-            size="xs"
-            leftSection={<Download />}
+            size="compact-sm"
+            leftSection={<Download size={14} />}
             loading={download.isPending && download.variables === format}
             onClick={() => download.mutate(format)}
           >

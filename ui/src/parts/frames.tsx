@@ -97,7 +97,7 @@ export function Figure({ label, value, hint }: { label: string; value: ReactNode
       <Text size="sm" c="dimmed">
         {label}
       </Text>
-      <Text fz="1.5rem" fw={650} lh={1.25} style={{ fontVariantNumeric: 'tabular-nums' }}>
+      <Text fw={650} lh={1.25} className="figure-value">
         {value}
       </Text>
       {hint && (

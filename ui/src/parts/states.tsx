@@ -40,7 +40,8 @@ const icons = { good: Check, busy: Play, warn: Dash, bad: Cross, plain: Clock, o
 export const ERROR_STATES: readonly UrlState[] = ['FAILED', 'HTTP_TERMINAL', 'NOT_FOUND', 'SOFT_404', 'FORBIDDEN']
 
 /** How many URLs of a run could not be read. */
-export function errorCount(counts: Counts): number {
+export function errorCount(counts: Counts | undefined): number {
+  if (!counts) return 0
   return ERROR_STATES.reduce((sum, state) => sum + (counts.by_status[state] ?? 0), 0)
 }
 
@@ -54,6 +55,11 @@ export function urlWord(state: string): string {
 
 export function reasonWord(reason: string): string {
   return texts.skipReason[reason] ?? reason
+}
+
+/** The words for the code of a cause of error. */
+export function causeWord(code: string): string {
+  return texts.causes[code] ?? code.replaceAll('_', ' ')
 }
 
 export function StateLabel({ tone, word }: { tone: Tone; word: string }) {

@@ -17,7 +17,8 @@ export function Time({ value }: { value: string | null }) {
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
 /** The day of a time in the zone of the reader; the tooltip has the time in UTC. */
-export function Day({ value }: { value: string }) {
+export function Day({ value }: { value: string | null }) {
+  if (!value) return <>{texts.none}</>
   return (
     <time dateTime={value} title={`${value.slice(0, 19).replace('T', ' ')} ${texts.utc}`}>
       {day.format(new Date(value))}

@@ -6,11 +6,14 @@ import { address, type Summary, type UrlState } from '../api/client'
 import { isActive } from '../api/follow'
 import * as queries from '../api/queries'
 import { Empty, Loading, Section } from '../parts/frames'
-import { ERROR_STATES, urlWord } from '../parts/states'
+import { causeWord, reasonWord, urlWord } from '../parts/states'
 import { shownUrl } from '../parts/values'
 import { texts } from '../texts'
 
 const EXAMPLES = 5
+const WITHOUT_CAUSE: readonly UrlState[] = ['NOT_FOUND', 'SOFT_404', 'FORBIDDEN']
+/** Reasons for which a URL was skipped although the crawl meant to read it. */
+const UNREACHABLE = ['robots_unreachable', 'too_large', 'address_refused']
 
 interface ErrorGroup {
   title: string
@@ -20,14 +23,19 @@ interface ErrorGroup {
 
 export function ErrorsTab({ summary, inspect }: { summary: Summary; inspect: (url: string) => void }) {
   const { counts } = summary
-  const causes: ErrorGroup[] = Object.entries(counts.errors).map(([error, count]) => ({ title: error, count, filter: { error } }))
-  // FAILED always has a cause, so it is in the groups above.
-  const states: ErrorGroup[] = ERROR_STATES.filter((state) => state !== 'FAILED' && counts.by_status[state]).map((state: UrlState) => ({
+  const causes: ErrorGroup[] = Object.entries(counts.errors).map(([error, count]) => ({ title: causeWord(error), count, filter: { error } }))
+  // What has a cause is in the groups above.
+  const states: ErrorGroup[] = WITHOUT_CAUSE.filter((state) => counts.by_status[state]).map((state) => ({
     title: urlWord(state),
     count: counts.by_status[state] ?? 0,
     filter: { status: [state] },
   }))
-  const groups = [...causes, ...states].sort((a, b) => b.count - a.count)
+  const unreachable: ErrorGroup[] = UNREACHABLE.filter((reason) => counts.skipped[reason]).map((reason) => ({
+    title: reasonWord(reason),
+    count: counts.skipped[reason] ?? 0,
+    filter: { skip_reason: [reason] },
+  }))
+  const groups = [...causes, ...states, ...unreachable].sort((a, b) => b.count - a.count)
   if (groups.length === 0) return <Empty title={isActive(summary.status) ? texts.errors.soFar : texts.errors.none} />
   return (
     <Stack>
@@ -54,7 +62,7 @@ function Cause({ run, group, inspect }: { run: string; group: ErrorGroup; inspec
       ) : (
         <Stack gap="xs">
           {first.data?.urls.map((row) => (
-            <div key={row.id}>
+            <div key={row.id} style={{ fontSize: '0.92rem' }}>
               <button type="button" className="link-button" onClick={() => inspect(row.url)}>
                 {shownUrl(row.url)}
               </button>

@@ -125,7 +125,7 @@ export function Gates({ explanation }: { explanation: Explanation }) {
               <Text span c="dimmed" inherit>
                 ({word})
               </Text>
-              <div>{gate.rule}</div>
+              <div>{texts.urlState[gate.rule as UrlRow['status']] ?? gate.rule}</div>
               {gate.detail && (
                 <Text size="sm" c="dimmed">
                   {gate.detail}

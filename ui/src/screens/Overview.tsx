@@ -21,7 +21,7 @@ export function OverviewTab({ summary, samples }: { summary: Summary; samples: r
   return (
     <Stack>
       {isActive(summary.status) && <RunProgress summary={summary} />}
-      <div className="figures">
+      <div className="figures compact">
         <Figure label={texts.run.pages} value={counts.pages.toLocaleString()} />
         <Figure label={texts.run.found} value={counts.total_urls.toLocaleString()} />
         <Figure label={texts.run.pagesPerSecond} value={speed === null ? texts.none : speed.toLocaleString(undefined, { maximumFractionDigits: 1 })} />
@@ -32,8 +32,15 @@ export function OverviewTab({ summary, samples }: { summary: Summary; samples: r
         <Figure label={texts.run.size} value={bytes(counts.body_bytes)} />
       </div>
       {isActive(summary.status) && perSecond.length > 2 && (
-        <Section title={texts.run.speed}>
-          <Sparkline values={perSecond} label={`${texts.run.speedTable}: ${perSecond.at(-1)?.toFixed(1)}`} />
+        <Section
+          title={texts.run.speed}
+          actions={
+            <Text size="sm" c="dimmed">
+              {texts.run.speedNow(perSecond.at(-1) ?? 0, Math.max(...perSecond))}
+            </Text>
+          }
+        >
+          <Sparkline values={perSecond} label={`${texts.run.speed}: ${texts.run.speedNow(perSecond.at(-1) ?? 0, Math.max(...perSecond))}`} />
         </Section>
       )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>

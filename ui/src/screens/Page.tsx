@@ -8,6 +8,7 @@ import * as queries from '../api/queries'
 import { useAddressState } from '../parts/filters'
 import { Empty, Facts, Failure, Loading, Screen, Section } from '../parts/frames'
 import { Back, Check, Copy } from '../parts/icons'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { shownUrl, Time, WebLink } from '../parts/values'
 import { Markdown } from '../reading/Markdown'
 import { texts } from '../texts'
@@ -27,6 +28,11 @@ export default function PageScreen({ run }: { run: string }) {
   if (page.error) return <Failure error={page.error} retry={() => void page.refetch()} />
   return (
     <Screen title={page.data.title || shownUrl(url)} heading={<Heading run={run} page={page.data} />} actions={<PageActions run={run} url={url} page={page.data} />}>
+      {page.data.description && (
+        <Text c="dimmed" size="sm" mt="calc(-1 * var(--mantine-spacing-sm))">
+          {page.data.description}
+        </Text>
+      )}
       <Views run={run} url={url} page={page.data} />
     </Screen>
   )
@@ -40,11 +46,6 @@ function Heading({ run, page }: { run: string; page: Page }) {
         {page.title || shownUrl(page.url)}
       </Title>
       <WebLink url={page.url}>{page.url}</WebLink>
-      {page.description && (
-        <Text c="dimmed" maw="46rem">
-          {page.description}
-        </Text>
-      )}
     </Stack>
   )
 }
@@ -74,11 +75,11 @@ function PageActions({ run, url, page }: { run: string; url: string; page: Page 
     <Group gap="xs" aria-busy={neighbours.isPending}>
       <CopyText text={page.markdown} label={texts.detail.copyMarkdown} />
       <CopyText text={citation} label={texts.detail.copyCitation} />
-      <Button size="xs" variant="default" disabled={!previous} title={texts.detail.keys} onClick={() => previous && go(previous)}>
-        ← {texts.detail.previous}
+      <Button size="xs" variant="default" disabled={!previous} title={texts.detail.keys} aria-label={texts.detail.previous} onClick={() => previous && go(previous)}>
+        ← {texts.detail.previousShort}
       </Button>
-      <Button size="xs" variant="default" disabled={!next} title={texts.detail.keys} onClick={() => next && go(next)}>
-        {texts.detail.next} →
+      <Button size="xs" variant="default" disabled={!next} title={texts.detail.keys} aria-label={texts.detail.next} onClick={() => next && go(next)}>
+        {texts.detail.nextShort} →
       </Button>
     </Group>
   )
@@ -153,7 +154,7 @@ function Views({ run, url, page }: { run: string; url: string; page: Page }) {
         <Passages run={run} url={url} />
       </Tabs.Panel>
       <Tabs.Panel value="media">
-        <PageMedia page={page} />
+        <PageMedia run={run} page={page} />
       </Tabs.Panel>
       <Tabs.Panel value="issues">
         <PageIssues run={run} page={page} />
@@ -278,10 +279,10 @@ function Links({ run, url }: { run: string; url: string }) {
   return (
     <Stack>
       <Section title={texts.page.inlinks(inlinks.length)}>
-        <LinkList run={run} rows={inlinks.map((link) => ({ ...link, other: link.source }))} none={texts.page.noInlinks} />
+        <LinkTable run={run} name="inlinks" rows={inlinks.map((link) => ({ ...link, other: link.source }))} none={texts.page.noInlinks} />
       </Section>
       <Section title={texts.page.outlinks(outlinks.length)}>
-        <LinkList run={run} rows={outlinks.map((link) => ({ ...link, other: link.target }))} none={texts.page.noOutlinks} />
+        <LinkTable run={run} name="outlinks" rows={outlinks.map((link) => ({ ...link, other: link.target }))} none={texts.page.noOutlinks} />
       </Section>
     </Stack>
   )
@@ -290,23 +291,40 @@ function Links({ run, url }: { run: string; url: string }) {
 interface ShownLink {
   other: string
   text: string
+  fragment: string
   nofollow: boolean
 }
 
-function LinkList({ run, rows, none }: { run: string; rows: readonly ShownLink[]; none: string }) {
+function LinkTable({ run, name, rows, none }: { run: string; name: string; rows: readonly ShownLink[]; none: string }) {
   if (rows.length === 0) return <Text c="dimmed">{none}</Text>
+  const words = texts.page.linkColumns
+  const columns: LocalColumn<ShownLink>[] = [
+    { id: 'url', label: words.url, isHeader: true, value: (link) => link.other, cell: (link) => <UrlLink run={run} url={link.other} /> },
+    {
+      id: 'text',
+      label: words.text,
+      value: (link) => link.text,
+      cell: (link) => link.text || <Text span inherit c="dimmed">{texts.page.noText}</Text>,
+    },
+    {
+      id: 'follow',
+      label: words.follow,
+      width: '9rem',
+      value: (link) => (link.nofollow ? texts.page.nofollow : texts.page.followed),
+      facet: (word) => word,
+      cell: (link) => (link.nofollow ? texts.page.nofollow : texts.page.followed),
+    },
+  ]
   return (
-    <Stack component="ul" gap={6} style={{ listStyle: 'none', margin: 0, padding: 0 }}>
-      {rows.map((row, index) => (
-        <li key={index}>
-          <UrlLink run={run} url={row.other} />{' '}
-          <Text span size="sm" c="dimmed">
-            {row.text || texts.page.noText}
-            {row.nofollow && ` · ${texts.page.nofollow}`}
-          </Text>
-        </li>
-      ))}
-    </Stack>
+    <LocalTable
+      label={name === 'inlinks' ? texts.page.linksTo : texts.page.linksFrom}
+      name={name}
+      isOneOfSeveral
+      columns={columns}
+      rows={rows.map((link, index) => ({ ...link, index }))}
+      keyOf={(link) => String((link as ShownLink & { index: number }).index)}
+      minWidth="40rem"
+    />
   )
 }
 

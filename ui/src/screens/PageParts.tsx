@@ -1,13 +1,17 @@
 /** Parts of the page detail: passages of the search index, media, issues, other addresses, screenshot. */
 import { Anchor, Group, Paper, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Link } from 'wouter'
+import * as channels from '../api/channels'
 import { address, runPath, sitePath, type Page } from '../api/client'
 import * as queries from '../api/queries'
 import { FindingList } from '../audit/Findings'
 import { isDone } from '../audit/SiteFrame'
+import { Card, Lightbox } from '../channels/Media'
 import { Empty, Failure, Loading, Section } from '../parts/frames'
 import { UrlStateLabel, WarningLabel } from '../parts/states'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { WebLink } from '../parts/values'
 import { texts } from '../texts'
 
@@ -58,41 +62,77 @@ interface Medium {
   height?: number | null
 }
 
-export function PageMedia({ page }: { page: Page }) {
-  const media = page.media as Medium[]
-  if (media.length === 0) return <Empty title={texts.detail.mediaNone} />
-  const { type, url, alt, size } = texts.detail.mediaColumns
+/** The media of a page: as they are stored, where the site has a channel; otherwise what the page names. */
+export function PageMedia({ run, page }: { run: string; page: Page }) {
+  const summary = useQuery(queries.summary(run))
+  const channel = useQuery(channels.channelOfSite(summary.data?.site ?? ''))
+  const stored = useQuery(channels.pageOfUrl(channel.data?.id ?? '', page.url))
+  const [shown, show] = useState('')
+  const named = page.media as Medium[]
+  if (summary.isPending || channel.isPending || (channel.data && stored.isPending)) return <Loading />
+  const files = stored.data?.media ?? []
+  if (named.length === 0 && files.length === 0) return <Empty title={texts.detail.mediaNone} />
   return (
     <Stack gap="sm">
-      <Text size="sm" c="dimmed">
-        {texts.detail.mediaHint}
-      </Text>
-      <div className="table-frame" role="region" aria-label={texts.page.views.media} tabIndex={0}>
-        <table className="small-rows">
-          <thead>
-            <tr>
-              {[type, url, alt, size].map((heading) => (
-                <th key={heading} scope="col">
-                  {heading}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {media.map((each, index) => (
-              <tr key={index}>
-                <td>{each.type ?? ''}</td>
-                <td>{each.url && <WebLink url={each.url} />}</td>
-                <td>{each.alt || each.title || <Text span inherit c="dimmed">{texts.detail.noAlt}</Text>}</td>
-                <td>{each.width && each.height ? `${each.width} × ${each.height}` : ''}</td>
-              </tr>
+      {channel.data && files.length > 0 && (
+        <>
+          <ul className="media-grid">
+            {files.map((file) => (
+              <li key={file.id}>
+                <Card file={file} open={() => show(file.id)} />
+              </li>
             ))}
-          </tbody>
-        </table>
-      </div>
+          </ul>
+          <Lightbox channel={channel.data} file={shown || null} files={files} show={show} />
+        </>
+      )}
+      {named.length > 0 && (
+        <>
+          <Text size="sm" c="dimmed">
+            {files.length > 0 ? texts.detail.mediaNamed : texts.detail.mediaHint}
+          </Text>
+          <LocalTable
+            label={texts.detail.mediaLabel}
+            name="media"
+            columns={MEDIA_COLUMNS}
+            rows={named.map((each, index) => ({ ...each, index }))}
+            keyOf={(each) => String((each as Medium & { index: number }).index)}
+            minWidth="44rem"
+          />
+        </>
+      )}
     </Stack>
   )
 }
+
+const MEDIA_COLUMNS: LocalColumn<Medium>[] = [
+  { id: 'type', label: texts.detail.mediaColumns.type, width: '8rem', value: (each) => each.type, facet: (word) => word, cell: (each) => each.type ?? '' },
+  {
+    id: 'url',
+    label: texts.detail.mediaColumns.url,
+    isHeader: true,
+    value: (each) => each.url,
+    cell: (each) => each.url && <WebLink url={each.url} />,
+  },
+  {
+    id: 'alt',
+    label: texts.detail.mediaColumns.alt,
+    value: (each) => each.alt || each.title,
+    cell: (each) =>
+      each.alt || each.title || (
+        <Text span inherit c="dimmed">
+          {texts.detail.noAlt}
+        </Text>
+      ),
+  },
+  {
+    id: 'size',
+    label: texts.detail.mediaColumns.size,
+    width: '9rem',
+    value: (each) => (each.width && each.height ? each.width * each.height : null),
+    cell: (each) => (each.width && each.height ? `${each.width} × ${each.height}` : ''),
+  },
+]
 
 /** The open findings of the page. */
 export function PageIssues({ run, page }: { run: string; page: Page }) {

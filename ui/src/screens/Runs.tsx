@@ -1,14 +1,16 @@
 /** All runs, newest first, with their progress. */
-import { Anchor, Button, Group, Pagination, Progress, Text } from '@mantine/core'
+import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { Run, RunState, Summary } from '../api/client'
+import { every, get, type Run, type RunList, type RunState, type Summary } from '../api/client'
 import { isActive } from '../api/follow'
 import * as queries from '../api/queries'
-import { useAddressState } from '../parts/filters'
+import { DownloadButtons } from '../parts/downloads'
+import { FacetButtons, useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading, Screen } from '../parts/frames'
 import { Plus } from '../parts/icons'
 import { errorCount, RunStateLabel, WarningLabel } from '../parts/states'
+import { DataTable, ListBar, Pager, type Column } from '../parts/table'
 import { between, Time } from '../parts/values'
 import { texts } from '../texts'
 
@@ -17,8 +19,11 @@ const STATES: readonly RunState[] = ['RUNNING', 'QUEUED', 'COMPLETED', 'FAILED',
 export function RunsScreen() {
   const [parameters, change] = useAddressState()
   const state = STATES.find((each) => each === parameters.get('state')) ?? ''
-  const position = Math.max(1, Number(parameters.get('page')) || 1)
-  const runs = useQuery(queries.runs(state, (position - 1) * queries.RUNS_PER_PAGE))
+  const text = parameters.get('q') ?? ''
+  const sort = parameters.get('sort') ?? 'created_at'
+  const order = parameters.get('order') === 'asc' ? 'asc' : 'desc'
+  const offset = Math.max(0, Number(parameters.get('offset')) || 0)
+  const runs = useQuery(queries.runs({ status: state, q: text, sort, order }, offset))
   const listed = runs.data?.runs ?? []
   const summaries = useQueries({
     queries: listed.map((run) => ({
@@ -30,8 +35,9 @@ export function RunsScreen() {
 
   if (runs.isPending) return <Loading />
   if (runs.error) return <Failure error={runs.error} retry={() => void runs.refetch()} />
-  const { total } = runs.data.pagination
-  const pages = Math.ceil(total / queries.RUNS_PER_PAGE)
+  const { total, has_more } = runs.data.pagination
+  const summaryOf = new Map(summaries.flatMap((each) => (each.data ? [[each.data.id, each.data] as const] : [])))
+  const isFiltered = state !== '' || text !== ''
   return (
     <Screen
       title={texts.runs.title}
@@ -41,101 +47,114 @@ export function RunsScreen() {
         </Button>
       }
     >
-      <Group gap={6} role="group" aria-label={texts.runs.filter}>
-        <StateButton word={texts.runs.all} isChosen={state === ''} choose={() => change({ state: '', page: '' })} />
-        {STATES.map((each) => (
-          <StateButton
-            key={each}
-            word={texts.runState[each]}
-            isChosen={state === each}
-            choose={() => change({ state: each, page: '' })}
+      <Stack gap="sm">
+        <ListBar
+          label={texts.runs.filterText}
+          text={text}
+          setText={(q) => change({ q, offset: '' })}
+          range={{ offset, shown: listed.length, total }}
+          isFiltered={isFiltered}
+          clear={() => change({ q: '', state: '', offset: '' })}
+          downloads={<DownloadButtons name="runs" load={() => allRuns({ status: state, q: text, sort, order })} />}
+        >
+          <FacetButtons
+            label={texts.runs.filter}
+            counts={runs.data.by_status}
+            chosen={state ? [state] : []}
+            word={(name) => texts.runState[name as RunState] ?? name}
+            onChange={(chosen) => change({ state: chosen.at(-1) ?? '', offset: '' })}
           />
-        ))}
-      </Group>
-      {total === 0 ? (
-        <Empty title={state === '' ? texts.runs.none : texts.runs.empty}>
-          {state !== '' && (
-            <Button variant="default" onClick={() => change({ state: '' })}>
-              {texts.runs.showAll}
-            </Button>
-          )}
-        </Empty>
-      ) : (
-        <div className="table-frame" role="region" aria-label={texts.runs.title} tabIndex={0}>
-          <table className="rows" style={{ minWidth: '44rem' }}>
-            <thead>
-              <tr>
-                <th style={{ width: '30%' }}><span>{texts.runs.columns.site}</span></th>
-                <th style={{ width: '18%' }}><span>{texts.runs.columns.state}</span></th>
-                <th style={{ width: '24%' }}><span>{texts.runs.columns.pages}</span></th>
-                <th style={{ width: '18%' }}><span>{texts.runs.columns.started}</span></th>
-                <th style={{ width: '10%' }}><span>{texts.runs.columns.took}</span></th>
-              </tr>
-            </thead>
-            <tbody>
-              {listed.map((run, index) => (
-                <RunRow key={run.id} run={run} summary={summaries[index]?.data} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {pages > 1 && (
-        <Pagination
-          total={pages}
-          value={position}
-          onChange={(page) => change({ page: page === 1 ? '' : String(page) })}
-          getControlProps={(control) => ({ 'aria-label': control })}
-        />
-      )}
+        </ListBar>
+        {total === 0 ? (
+          <Empty title={isFiltered ? texts.runs.empty : texts.runs.none} />
+        ) : (
+          <DataTable
+            label={texts.runs.title}
+            columns={columns(summaryOf)}
+            rows={listed}
+            keyOf={(run) => run.id}
+            minWidth="58rem"
+            sort={sort}
+            isDescending={order === 'desc'}
+            onSort={(by) => change({ sort: by, order: sort === by && order === 'desc' ? 'asc' : '', offset: '' })}
+          />
+        )}
+        <Pager offset={offset} size={queries.RUNS_PER_PAGE} hasMore={has_more} onChange={(to) => change({ offset: to })} />
+      </Stack>
     </Screen>
   )
 }
 
-function StateButton({ word, isChosen, choose }: { word: string; isChosen: boolean; choose: () => void }) {
-  return (
-    <button type="button" className="facet" aria-pressed={isChosen} onClick={choose}>
-      {word}
-    </button>
-  )
+/** All runs of the list as flat rows. */
+async function allRuns(filter: queries.RunFilter): Promise<object[]> {
+  const listed = await every<Run>(async (offset) => {
+    const part = await get<RunList>('/crawl-runs', { ...filter, limit: 1000, offset })
+    return { items: part.runs, hasMore: part.pagination.has_more }
+  })
+  return listed.map(({ run_config, allowed_hosts, ...run }) => ({ ...run, allowed_hosts: allowed_hosts.join(' '), ...run_config }))
 }
 
-function RunRow({ run, summary }: { run: Run; summary: Summary | undefined }) {
-  const shown = summary ?? run
-  const errors = summary ? errorCount(summary.counts) : 0
-  // A failed run opens where its reasons are.
-  const href = `/runs/${run.id}${shown.status === 'FAILED' ? '/errors' : ''}`
+function columns(summaryOf: ReadonlyMap<string, Summary>): Column<Run>[] {
+  const words = texts.runs.columns
+  const latest = (run: Run) => summaryOf.get(run.id) ?? run
+  return [
+    {
+      id: 'site',
+      label: words.site,
+      sort: 'site',
+      isHeader: true,
+      cell: (run) => (
+        <>
+          {/* A failed run opens where its reasons are. */}
+          <Anchor component={Link} href={`/runs/${run.id}${latest(run).status === 'FAILED' ? '/errors' : ''}`} fw={600} size="sm">
+            {run.site}
+          </Anchor>
+          <Text size="xs" c="dimmed" className="one-line" title={run.seed_url ?? ''}>
+            {run.seed_url}
+          </Text>
+        </>
+      ),
+    },
+    {
+      id: 'state',
+      label: words.state,
+      width: '13.5rem',
+      cell: (run) => {
+        const errors = errorCount(summaryOf.get(run.id)?.counts)
+        return (
+          <Group gap={4}>
+            <RunStateLabel state={latest(run).status} />
+            {errors > 0 && <WarningLabel word={texts.runs.warnings(errors)} />}
+          </Group>
+        )
+      },
+    },
+    { id: 'pages', label: words.pages, width: '11.5rem', cell: (run) => <PagesOf summary={summaryOf.get(run.id)} /> },
+    {
+      id: 'started',
+      label: words.started,
+      sort: 'created_at',
+      width: '12rem',
+      cell: (run) => <Time value={run.started_at ?? run.created_at} />,
+    },
+    {
+      id: 'took',
+      label: words.took,
+      sort: 'duration',
+      width: '7.5rem',
+      isNumber: true,
+      cell: (run) => between(latest(run).started_at, latest(run).finished_at),
+    },
+  ]
+}
+
+function PagesOf({ summary }: { summary: Summary | undefined }) {
+  if (!summary) return null
   return (
-    <tr>
-      <th scope="row">
-        <Anchor component={Link} href={href} fw={600}>
-          {run.site}
-        </Anchor>
-        <Text size="xs" c="dimmed" className="one-line" title={run.seed_url ?? ''}>
-          {run.seed_url}
-        </Text>
-      </th>
-      <td>
-        <Group gap={4}>
-          <RunStateLabel state={shown.status} />
-          {errors > 0 && <WarningLabel word={texts.runs.warnings(errors)} />}
-        </Group>
-      </td>
-      <td>
-        {summary && (
-          <>
-            <span style={{ fontVariantNumeric: 'tabular-nums' }}>
-              {texts.runs.of(summary.counts.pages, summary.counts.total_urls)}
-            </span>
-            {isActive(summary.status) && <RunProgress summary={summary} />}
-          </>
-        )}
-      </td>
-      <td>
-        <Time value={run.started_at ?? run.created_at} />
-      </td>
-      <td>{between(shown.started_at, shown.finished_at)}</td>
-    </tr>
+    <>
+      <span style={{ fontVariantNumeric: 'tabular-nums' }}>{texts.runs.of(summary.counts.pages, summary.counts.total_urls)}</span>
+      {isActive(summary.status) && <RunProgress summary={summary} />}
+    </>
   )
 }
 

@@ -51,7 +51,7 @@ export function SearchPanel({ within }: { within?: string }) {
   const names = sites.data?.sites.map((each) => each.name) ?? []
   const waiting = (sites.data?.sites ?? []).reduce((sum, each) => sum + (site === '' || each.name === site ? each.waiting : 0), 0)
   return (
-    <Stack gap="lg">
+    <Stack gap="lg" maw="64rem">
       <form onSubmit={submit} role="search">
         <Group align="flex-end" gap="sm">
           <TextInput

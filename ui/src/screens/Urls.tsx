@@ -6,8 +6,8 @@ import * as queries from '../api/queries'
 import { FacetButtons, useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading } from '../parts/frames'
 import { Download } from '../parts/icons'
-import { reasonWord, UrlStateLabel, urlWord } from '../parts/states'
-import { DataTable, Pager, Range, TextFilter, type Column } from '../parts/table'
+import { causeWord, reasonWord, UrlStateLabel, urlWord } from '../parts/states'
+import { DataTable, ListBar, Pager, type Column } from '../parts/table'
 import { shownUrl, Time } from '../parts/values'
 import { texts } from '../texts'
 
@@ -34,73 +34,50 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
   const clear = () => change({ status: '', skip_reason: '', error: '', q: '', offset: '' })
 
   return (
-    <Stack>
-      <TextFilter label={texts.urls.filter} value={filter.q ?? ''} onChange={(q) => change({ q, offset: '' })} />
-      {facets.data && (
-        <Stack gap="xs">
-          <FacetButtons
-            label={texts.urls.state}
-            counts={facets.data.by_status}
-            chosen={filter.status ?? []}
-            word={urlWord}
-            onChange={(status) => change({ status, offset: '' })}
-          />
-          <FacetButtons
-            label={texts.urls.reason}
-            counts={facets.data.skipped}
-            chosen={filter.skip_reason ?? []}
-            word={reasonWord}
-            onChange={(skip_reason) => change({ skip_reason, offset: '' })}
-          />
-          <FacetButtons
-            label={texts.urls.cause}
-            counts={facets.data.errors}
-            chosen={filter.error ? [filter.error] : []}
-            word={(name) => name}
-            onChange={(chosen) => change({ error: chosen.at(-1) ?? '', offset: '' })}
-          />
-        </Stack>
-      )}
+    <Stack gap="sm">
+      <ListBar
+        label={texts.urls.filter}
+        text={filter.q ?? ''}
+        setText={(q) => change({ q, offset: '' })}
+        range={{ offset, shown: urls.data?.urls.length ?? 0, total: urls.data?.pagination.total ?? 0 }}
+        isFiltered={isFiltered}
+        clear={clear}
+        downloads={<Exports run={run} filter={filter} />}
+      >
+        {facets.data && (
+          <>
+            <FacetButtons
+              label={texts.urls.state}
+              counts={facets.data.by_status}
+              chosen={filter.status ?? []}
+              word={urlWord}
+              onChange={(status) => change({ status, offset: '' })}
+            />
+            <FacetButtons
+              label={texts.urls.reason}
+              counts={facets.data.skipped}
+              chosen={filter.skip_reason ?? []}
+              word={reasonWord}
+              onChange={(skip_reason) => change({ skip_reason, offset: '' })}
+            />
+            <FacetButtons
+              label={texts.urls.cause}
+              counts={facets.data.errors}
+              chosen={filter.error ? [filter.error] : []}
+              word={causeWord}
+              onChange={(chosen) => change({ error: chosen.at(-1) ?? '', offset: '' })}
+            />
+          </>
+        )}
+      </ListBar>
       {urls.isPending ? (
         <Loading />
       ) : urls.error ? (
         <Failure error={urls.error} retry={() => void urls.refetch()} />
       ) : urls.data.urls.length === 0 ? (
-        <Empty title={isFiltered ? texts.urls.none : texts.urls.nothing}>
-          {isFiltered && (
-            <Button variant="default" onClick={clear}>
-              {texts.urls.clear}
-            </Button>
-          )}
-          {!isFiltered && isActive && <Loading height="3rem" />}
-        </Empty>
+        <Empty title={isFiltered ? texts.urls.none : texts.urls.nothing}>{!isFiltered && isActive && <Loading height="3rem" />}</Empty>
       ) : (
         <>
-          <Group justify="space-between">
-            <Group gap="xs">
-              <Range offset={offset} shown={urls.data.urls.length} total={urls.data.pagination.total} />
-              {isFiltered && (
-                <Button variant="subtle" size="compact-sm" onClick={clear}>
-                  {texts.urls.clear}
-                </Button>
-              )}
-            </Group>
-            <Group gap="xs" role="group" aria-label={texts.urls.download}>
-              {(['csv', 'json'] as const).map((format) => (
-                <Button
-                  key={format}
-                  component="a"
-                  download
-                  variant="default"
-                  size="compact-sm"
-                  leftSection={<Download size={14} />}
-                  href={address(runPath(run, 'export'), { ...filter, format })}
-                >
-                  {texts.urls[format]}
-                </Button>
-              ))}
-            </Group>
-          </Group>
           <DataTable
             label={texts.urls.label}
             columns={columns(inspect)}
@@ -120,6 +97,27 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
         </>
       )}
     </Stack>
+  )
+}
+
+/** The list as files, which the server writes. */
+function Exports({ run, filter }: { run: string; filter: queries.UrlFilter }) {
+  return (
+    <Group gap="xs" role="group" aria-label={texts.urls.download}>
+      {(['csv', 'json'] as const).map((format) => (
+        <Button
+          key={format}
+          component="a"
+          download
+          variant="default"
+          size="compact-sm"
+          leftSection={<Download size={14} />}
+          href={address(runPath(run, 'export'), { ...filter, format })}
+        >
+          {texts.urls[format]}
+        </Button>
+      ))}
+    </Group>
   )
 }
 

@@ -73,7 +73,8 @@ def _starved(value: Figures) -> Iterator[str]:
 
 def _depth(value: Figures) -> Iterator[str]:
     for depth, counts in value.items():
-        yield f"{depth:>3} clicks: {_counts(counts)}"
+        clicks = "no path" if depth == "-" else "1 click" if depth == "1" else f"{depth} clicks"
+        yield f"{clicks:>9}: {_counts(counts)}"
 
 
 def _orphans(value: Figures) -> Iterator[str]:

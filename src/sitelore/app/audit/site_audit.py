@@ -18,7 +18,13 @@ import msgspec
 from sitelore.app.app import App
 from sitelore.app.audit.link_checks import with_checks
 from sitelore.app.audit.link_places import with_selectors
-from sitelore.app.audit.site_records import MAX_INSTRUCTIONS, SiteFiles, instructions_of, personal_data_of
+from sitelore.app.audit.site_records import (
+    MAX_INSTRUCTIONS,
+    SiteFiles,
+    instructions_of,
+    personal_data_of,
+    urls_without_instructions,
+)
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.checks import check_page, check_site
 from sitelore.audit.graph import SiteGraph
@@ -124,6 +130,8 @@ class _Audit:
         self._files = SiteFiles()
         self._passages, self._topics = Passages(), TopicCounts()
         self._urls: list[str] = []
+        self._search_index = app.search.service(run.tenant).search_index
+        self._scanned: set[str] = set()
         self._instructions: list[Instruction] = []
         self._known_runs: list[Run] | None = None
         self._facts_extracted = self._without_facts = 0
@@ -133,6 +141,7 @@ class _Audit:
         graph = SiteGraph()
         summaries: dict[str, PageSummary] = {}
         findings: list[Finding] = []
+        self._scanned = urls_without_instructions(await self._search_index.chunk_table(self._run.site))
         async with aclosing(self._pages()) as pages:
             async for page in pages:
                 add_anchors(graph, page)
@@ -142,6 +151,7 @@ class _Audit:
                     self._read_text(page)
                     self._progress.pages += 1
                     self._progress.latest = page.url
+        self._scanned.clear()
         self._progress.phase = AuditPhase.LINKS
         async for link in self._ledger.links(self._run.site):
             graph.add(link)
@@ -178,7 +188,7 @@ class _Audit:
             headings = [each.text for each in page.facts.headings]
             self._topics.add(section_of(page.url), terms_of(page.content.h1 or page.facts.title, headings, page.content.text))
         if len(self._instructions) < MAX_INSTRUCTIONS:
-            self._instructions += instructions_of(page)
+            self._instructions += instructions_of(page, is_scanned=page.url in self._scanned)
 
     async def _repeated(self) -> tuple[RepeatedChunk, ...]:
         """The passages that several pages have, with their texts."""
@@ -195,7 +205,7 @@ class _Audit:
     async def _indexed(self, summaries: Mapping[str, PageSummary]) -> tuple[IndexedUrl, ...]:
         """The pages in the search index that should not be there."""
         unwanted = {page.url for page in summaries.values() if page.is_kept and (page.is_noarchive or page.noindex)}
-        held = await self._app.search.service(self._run.tenant).search_index.held_pages(self._run.site, unwanted)
+        held = await self._search_index.held_pages(self._run.site, unwanted)
         indexed = []
         for each in held:
             page = summaries.get(each.url)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rules.security import PERSONAL_KINDS
 from sitelore.export.rows import is_page
-from sitelore.extract.redaction.redactor import redact, redactor_of
+from sitelore.extract.redaction.personal_data import personal_spans
+from sitelore.extract.redaction.redactor import redact
 from sitelore.index.prompt_injection import find_flags
 from sitelore.model.audit.findings import Instruction, MediaFile, SitemapFile
 from sitelore.model.frontier import RowKind, Source, UrlRow
 from sitelore.model.platform.media import SiteMedia
 from sitelore.model.response import OFFICE_TYPES, PDF_TYPES
+from sitelore.model.search import FLAGGED, ChunkTable
 from sitelore.model.settings import Redaction
 from sitelore.model.states import KEPT, TERMINAL, UNCHANGED, SkipReason, UrlState
 
@@ -26,8 +29,8 @@ _REFUSED = frozenset({401, 403, 405, 407, 429, 451, 999})
 _NOT_WANTED = ": this run downloads no "
 """In the detail of a file of a type that the settings exclude."""
 _CODE = re.compile(r"^ *(?P<fence>`{3,}|~{3,}).*?^ *(?P=fence)|`[^`\n]+`|^ {4,}.*$", re.MULTILINE | re.DOTALL)
-_DIGITS = re.compile(r"\d(?:[ -]?\d){3}")
-"""No number of a card, an account or an identity document is shorter."""
+_DIGITS = re.compile(r"\d(?:[ -]?\d){7}")
+"""Every number of a card or an account has this many digits in a row."""
 _QUOTATION_MARKS = frozenset("\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019")
 
 
@@ -142,18 +145,27 @@ def _sitemap_file(row: UrlRow, entries: dict[str, float | None]) -> SitemapFile:
 
 def personal_data_of(page: AuditPage, options: Redaction) -> dict[str, int]:
     """The numbers of cards, accounts and identity documents in the text of a page whose run did not remove them."""
-    if options.personal or not page.is_kept or _DIGITS.search(page.content.text) is None:
+    is_possible = options.personal_ids or _DIGITS.search(page.content.text) is not None
+    if options.personal or not page.is_kept or not is_possible:
         return {}
-    counts = redactor_of(replace(options, personal=True)).count_secrets(page.content.text)
-    return {kind: count for kind, count in counts.items() if kind in PERSONAL_KINDS}
+    spans = personal_spans(page.content.text.encode("utf-8", "replace"), options.personal_ids)
+    return dict(Counter(name for _, _, name in spans if name in PERSONAL_KINDS))
 
 
-def instructions_of(page: AuditPage) -> Iterator[Instruction]:
-    """Yield what reads like an instruction to a language model, in the text of a page and in what it hides from readers."""
-    if not page.is_kept:
-        return
+def urls_without_instructions(table: ChunkTable) -> set[str]:
+    """The pages whose chunks in the search index are current and without a flag, so that their text needs no other scan."""
+    numbers = memoryview(table.page_numbers).cast("I")
+    flagged = {number for number, mark in zip(numbers, table.marks, strict=True) if mark & FLAGGED}
+    return {page.url for page in table.pages if page.number not in flagged}
+
+
+def instructions_of(page: AuditPage, *, is_scanned: bool) -> Iterator[Instruction]:
+    """Yield what reads like an instruction to a language model, in the text of a page and in what it hides from readers.
+
+    `is_scanned`: the search index says that there is none in the text.
+    """
     url, markdown = str(page.url), page.content.markdown
-    for flag in find_flags(markdown):
+    for flag in () if is_scanned else find_flags(markdown):
         yield Instruction(url, flag.rule, str(flag.evidence), _place(markdown, str(flag.evidence)))
     if page.facts.hidden_text:
         for flag in find_flags(redact(page.facts.hidden_text)[0]):

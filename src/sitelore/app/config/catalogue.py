@@ -256,7 +256,8 @@ SETTINGS = (
     Setting("rendering.expand_shadow_roots", Flag(), "In a browser: include the content of open shadow roots."),
     Setting(
         "rendering.screenshots", Flag(),
-        "In a browser: keep a screenshot of every page, but never of one that shows a secret or says noarchive.",
+        "Keep a screenshot of every page that a browser renders (of all with --render always), but never of one that "
+        "shows a secret or says noarchive.",
         "--screenshots", "screenshots",
     ),
     Setting("rendering.screenshot_height", Whole(100, 16_384), "Maximum height of a screenshot in pixels."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ from itertools import pairwise
 MAX_TERMS = 40
 """Of one page: its most frequent words and phrases."""
 MAX_COUNTED = 20_000
-"""Terms that are counted for a section or the site. Beyond it, those of one page alone are dropped."""
-MAX_SECTIONS = 200
-_MAX_CHARS = 6_000
+"""Terms that are counted for the site. Beyond it, those of one page alone are dropped."""
+MAX_COUNTED_IN_SECTION = 3_000
+MAX_SECTIONS = 100
+_MAX_CHARS = 3_000
 """Of the start of a page's text."""
 _MIN_SHARE, _MIN_PAGES = 0.1, 2
 _MAX_SHARE = 0.3
@@ -57,11 +59,12 @@ class TopicCounts:
         """Add a page."""
         if section not in self._sections and len(self._sections) >= MAX_SECTIONS:
             return
-        known = list(terms)
+        known = list(map(sys.intern, terms))
         self._sizes[section] += 1
-        for counts in (self._sections.setdefault(section, Counter()), self._site):
+        own = self._sections.setdefault(section, Counter())
+        for counts, limit in ((own, MAX_COUNTED_IN_SECTION), (self._site, MAX_COUNTED)):
             counts.update(known)
-            if len(counts) > MAX_COUNTED:
+            if len(counts) > limit:
                 for term in [term for term, count in counts.items() if count == 1]:
                     del counts[term]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from statistics import median
 
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
@@ -147,6 +149,8 @@ def _mojibake(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     fix="Say more, merge it with another page, or mark it noindex.",
 )
 def _thin_page(site: Site, limits: Limits) -> Iterator[Hit]:
+    # On a site of short pages, a short one is nothing special.
+    usual = median(page.word_count for page in site.indexable) if len(site.indexable) >= limits["min_group"] else math.inf
     for page in site.indexable:
         norm = site.norm(page)
         if page.word_count >= limits["enough_words"]:
@@ -154,7 +158,7 @@ def _thin_page(site: Site, limits: Limits) -> Iterator[Hit]:
         if norm is not None and norm.pages >= limits["min_group"] and norm.share_near >= limits["min_alike"]:
             if page.word_count < norm.median / 2 and page.word_count < norm.median - limits["deviations"] * norm.mad:
                 yield Hit({"words": page.word_count, "median": norm.median, "group": page.group, "pages": norm.pages}, page.url)
-        elif page.word_count < limits["min_words"] and _is_prose(site, page):
+        elif page.word_count < min(limits["min_words"], usual / 2) and _is_prose(site, page):
             yield Hit({"words": page.word_count, "median": 0, "group": page.group, "pages": 0}, page.url)
 
 

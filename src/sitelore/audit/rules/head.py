@@ -359,7 +359,7 @@ def _heading_skip(page: AuditPage, _: Limits) -> Iterator[Hit]:
     Group.HEADINGS,
     Severity.NOTICE,
     title="Empty heading",
-    explanation="A heading has neither text nor an image with one. Screen readers announce a heading and then nothing.",
+    explanation="A heading has neither text nor an image with one. Screen readers announce an empty heading.",
     fix="Write a text into it, or remove it.",
 )
 def _heading_empty(page: AuditPage, _: Limits) -> Iterator[Hit]:

@@ -114,7 +114,10 @@ def _robots_blocked_linked(site: Site, _: Limits) -> Iterator[Hit]:
 def _canonical_missing(site: Site, _: Limits) -> Iterator[Hit]:
     addresses: dict[str, list[str]] = {}
     for page in site.pages.values():
-        if page.state is UrlState.ALIAS and page.proof in {Proof.EQUAL_CONTENT, Proof.IDENTITY} and page.final_url is not None:
+        # Equal content at another path is a finding of `duplicate-exact`.
+        is_variant = page.final_url is not None and page.url.path == page.final_url.path
+        is_merged = page.proof is Proof.IDENTITY or (page.proof is Proof.EQUAL_CONTENT and is_variant)
+        if page.state is UrlState.ALIAS and is_merged and page.final_url is not None:
             addresses.setdefault(page.final_url, []).append(str(page.url))
     for page in site.indexable:
         if page.url in addresses and not page.canonical_raw:

@@ -153,7 +153,8 @@ def _redirected_internal_link(site: Site, _: Limits) -> Iterator[Hit]:
     identity=("href",),
     title="Link without a usable address",
     explanation=(
-        "The address of a link is empty, is a file on one computer, is a script, or is not a URL. Crawlers cannot follow it."
+        "The address of a link is empty, so that it leads to the page itself, or it is a file on one computer, a script, or no "
+        "URL. Crawlers find nothing behind it."
     ),
     fix="Give the link a real URL, or make it a button.",
 )

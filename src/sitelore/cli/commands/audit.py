@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -231,7 +232,9 @@ def _print_headline(console: Console, result: AuditResult, records: list[Finding
     counts = {severity: sum(each.finding.severity is severity for each in records) for severity in Severity}
     console.print(Text.assemble((visible(run.site_name), "bold"), "  ", (f"run {run.id}", "dim")), soft_wrap=True)
     if score.percent is None:
-        console.print("no score: no page that search engines may list was read")
+        reasons = Counter(page.indexability.value.replace("_", " ") for page in result.site.html_pages)
+        why = ", ".join(f"{reason} {count:,}" for reason, count in reasons.most_common(3))
+        console.print(f"no score: no page that search engines may list was read{f' ({why})' if why else ''}", markup=False)
     else:
         pages = counted(score.indexable, "indexable page")
         console.print(

@@ -69,7 +69,7 @@ _CERTAIN_NAVIGATION = re.compile(
     r"(?:^|\s)(?:nav|nav(?:bar|igate|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|breadcrumbs?"
     r"|(?:top|sub|bottom|side|main|site|global|fixed)-?nav(?:bar|igation)?"
     r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer"
-    r"|colophon|(?:pre|site)-?footer|(?:page-?|doc-?)?feedback(?:-\w+)?|was-?this-?helpful|search-?(?:box|bar|form)"
+    r"|colophon|(?:pre|site)-?footer|(?:page|doc)-?feedback|feedback-(?:prompt|form|box)|was-?this-?helpful|search-?(?:box|bar|form)"
     r"|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only|visually-?hidden)(?:$|\s)",
     re.IGNORECASE,
 )
@@ -364,12 +364,11 @@ class _Documentation:
         if row < 0 or (first <= self._first and last >= self._last):
             return ""
         words, tags, tag = units.words[unit], units.tags[unit], self._page.elements.tag[row]
-        attr = self._attr[row]
+        attr, name = self._attr[row], self._name(row)
         if tags & _NAV_TAG or (attr("role") or "").lower() in _NAV_ROLES:
             return "navigation by its tag or role"
         is_linked = units.linked[unit] > _MANY_LINKS * words
         score = (self._mass[last] - self._mass[first]) / words
-        name = f"{attr('class') or ''} {attr('id') or ''}"
         # On a page with little text, a footer may be most of it.
         is_small = words <= (_EDGE_SHARE if score >= _UNLIKELY else _LARGE_EDGE_SHARE) * units.words[0]
         is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (tag not in _CONTENT_TAGS and self._is_named_navigation(row))
@@ -391,13 +390,22 @@ class _Documentation:
         is_menu = units.linked[unit] > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT
         return "a menu" if is_menu and not self._is_named and tag not in _CONTENT_TAGS | _TABLE_TAGS else ""
 
+    def _name(self, row: int) -> str:
+        """Class and id of an element. An id that spells the heading of a section, such as "Pagination", tells nothing."""
+        class_, id_ = self._attr[row]("class") or "", self._attr[row]("id") or ""
+        first, blocks = self._page.elements.first[row], self._page.blocks
+        if id_ and self._page.heading[first]:
+            heading = self._page.text[blocks.begin[first] : blocks.end[first]].decode("utf-8", "replace")
+            if "".join(filter(str.isalnum, id_)).lower() in "".join(filter(str.isalnum, heading)).lower():
+                return class_
+        return f"{class_} {id_}"
+
     def _is_named_navigation(self, row: int) -> bool:
         """Whether an element, or one in it with all of its text, has a name that is certainly navigation's."""
         rows = self._page.elements
         first, last = rows.first[row], rows.last[row]
         while row < len(rows) and rows.first[row] == first and rows.last[row] == last and rows.tag[row] not in _CONTENT_TAGS:
-            attr = self._attr[row]
-            if _CERTAIN_NAVIGATION.search(f"{attr('class') or ''} {attr('id') or ''}"):
+            if _CERTAIN_NAVIGATION.search(self._name(row)):
                 return True
             row += 1
         return False

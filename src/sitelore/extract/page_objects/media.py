@@ -293,10 +293,9 @@ _PROVIDERS = (
     ("loom", re.compile(r"//(?:www\.)?loom\.com/embed/(\w{10,40})")),
 )
 _AUDIO_PLAYERS = re.compile(r"//(?:w\.soundcloud\.com/player|open\.spotify\.com/embed|embed\.podcasts\.apple\.com)")
-_BACKGROUND = re.compile(
-    r"background(?:-image)?\s*:((?:[^;{}\"'(]|\"[^\"]{0,2000}\"|'[^']{0,2000}'|\([^)]{0,2100}\)){1,8000})", re.IGNORECASE
-)
-_CSS_URL = re.compile(r"url\(\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\"')\s]{1,2000}))\s*\)", re.IGNORECASE)
+_CSS_URL = re.compile(r"url\(\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\"'()\s]{1,2000}))\s*\)")
+_BACKGROUND = re.compile(r"\s*background(?:-image)?\s*:", re.IGNORECASE)
+_MAX_DECLARATION_CHARS = 4_000
 _LITE_PLAYERS = {"lite-youtube": "https://www.youtube.com/embed/", "lite-vimeo": "https://player.vimeo.com/video/"}
 """Elements that load a player when they are clicked; the attribute `videoid` has the id."""
 _PIXELS = re.compile(r"\s*(\d{1,5})(?:\.\d+)?(?:px)?\s*$")
@@ -469,10 +468,16 @@ class _MediaReader:
 
 def _backgrounds(style: str) -> list[str]:
     """The addresses of background images in CSS."""
-    if "url(" not in style.lower():
-        return []
-    raws = ["".join(urls) for images in _BACKGROUND.findall(style) for urls in _CSS_URL.findall(images)]
-    return [address for raw in raws[:_MAX_BACKGROUNDS] if (address := _usable(raw))]
+    addresses: list[str] = []
+    for match in _CSS_URL.finditer(style):
+        at = match.start()
+        # Addresses are few and declarations many, so each address is traced back to its declaration.
+        declaration = max(style.rfind(end, max(0, at - _MAX_DECLARATION_CHARS), at) for end in ";{}") + 1
+        if _BACKGROUND.match(style, declaration, at) and (address := _usable("".join(filter(None, match.groups())))):
+            addresses.append(address)
+            if len(addresses) == _MAX_BACKGROUNDS:
+                break
+    return addresses
 
 
 def _add_size(element: dom.Element, media: Media) -> None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from sitelore.model.frontier import IdempotencyKey, MediaCounts, Offer, Run, RunCounts
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.platform.media import MediaTotals
-from sitelore.model.settings import CrawlSettings, MediaType
+from sitelore.model.settings import CrawlSettings, MediaType, PersonalPolicy, RenderMode
 from sitelore.model.states import UrlState
 
 WEBSITE = "Website"
@@ -94,6 +94,11 @@ class ChannelSettings:
     time_zone: str | None = None
     """The time zone of its schedule; None: the tenant's."""
     screenshots: Screenshots = Screenshots.RENDERED
+    include: tuple[str, ...] = ()
+    """Only URLs that match one of these patterns are followed (`frontier/scope.py`)."""
+    exclude: tuple[str, ...] = ()
+    render: RenderMode = RenderMode.AUTO
+    personal: PersonalPolicy = PersonalPolicy.CHUNKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from sitelore.model.ids import NO_TEXT, CleanText, SiteId, TenantId
 from sitelore.model.settings import MediaType
@@ -135,6 +136,16 @@ class MediaUse:
     alt: CleanText
 
 
+class MediaOrder(StrEnum):
+    """By what media are sorted."""
+
+    ADDED = "added"
+    NAME = "name"
+    SIZE = "size"
+    SAVED = "saved"
+    """By the bytes that compression has saved."""
+
+
 @dataclass(frozen=True, slots=True)
 class MediaListing:
     """A page of the media of a site, or (None) of the tenant. `type` None: all; `page`: only those that this page shows."""
@@ -144,6 +155,10 @@ class MediaListing:
     page: int | None = None
     limit: int = 100
     offset: int = 0
+    text: str = ""
+    """Only those with this in their file name, URL or description."""
+    order: MediaOrder = MediaOrder.ADDED
+    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from sitelore.model.errors import Conflict
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, new_uuid
 from sitelore.model.platform.accounts import TENANT_SCOPES, Caller, User, UserRole
-from sitelore.model.platform.audit_log import entry_of
+from sitelore.model.platform.audit_log import AuditEntry, entry_of
 from sitelore.platform.accounts.accounts import AccountService, CreatedToken, TokenRequest, check_name
 from sitelore.platform_ports import AccountDirectory
 from sitelore.ports import Clock, RunQueue
@@ -59,13 +59,13 @@ class TenantService:
         """Refuse the tokens of a tenant, or accept them again. None when it was deleted meanwhile."""
         if tenant.id == DEFAULT_TENANT and is_suspended:
             raise Conflict("the default tenant is the operator's own and cannot be suspended")
-        changed = await self.directory.suspend(tenant.id, self.clock() if is_suspended else None)
-        if changed is not None and (changed.suspended_at is None) != (tenant.suspended_at is None):
-            await self.record("tenant.suspended" if is_suspended else "tenant.resumed", tenant)
-        return changed
+        entry = self._entry("tenant.suspended" if is_suspended else "tenant.resumed", tenant)
+        return await self.directory.suspend(tenant.id, self.clock() if is_suspended else None, entry)
 
     async def record(self, action: str, tenant: Tenant) -> None:
         """Write to the audit log of the operator, where a tenant is a number: nothing else of a deleted one stays."""
+        await self.directory.for_tenant(DEFAULT_TENANT).record(self._entry(action, tenant))
+
+    def _entry(self, action: str, tenant: Tenant) -> AuditEntry:
         now = self.clock()
-        entry = entry_of(self.caller, new_uuid(now), now, action, f"tenant:{tenant.id}")
-        await self.directory.for_tenant(DEFAULT_TENANT).record(entry)
+        return entry_of(self.caller, new_uuid(now), now, action, f"tenant:{tenant.id}")

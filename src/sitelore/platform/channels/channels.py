@@ -115,7 +115,7 @@ class ChannelService:
             channel.url, max_pages, own.max_depth, own.include_media, own.media_types, tenant.max_video_mb,
             screenshots=own.screenshots,
         )  # fmt: skip
-        settings = self._settings(config)
+        settings = self._settings(config, own)
         offers = tuple(first_offers(settings, self.redaction))
         key = key or IdempotencyKey(uuid.uuid4().hex, "")  # a commit whose answer was lost is repeated under the same key
         return NewCrawl(channel.site_name, settings, offers, config, trigger, by, key)
@@ -190,19 +190,22 @@ class ChannelService:
             check_cron(settings.cron)
         if settings.time_zone is not None:
             check_time_zone(settings.time_zone)
-        crawl_settings = self._settings(CrawlConfig(url, MAX_PAGES, settings.max_depth))
+        crawl_settings = self._settings(CrawlConfig(url, MAX_PAGES, settings.max_depth), settings)
         first_offers(crawl_settings, self.redaction)
         return crawl_settings
 
-    def _settings(self, config: CrawlConfig) -> CrawlSettings:
+    def _settings(self, config: CrawlConfig, own: ChannelSettings) -> CrawlSettings:
         return CrawlSettings(
             seeds=(config.start_url,),
             scope=Scope.ORIGIN,
             max_pages=config.max_pages,
             max_depth=config.max_depth,
             robots_agents=ROBOTS_AGENTS,
+            include=own.include,
+            exclude=own.exclude,
+            personal=own.personal,
             rendering=Rendering(
-                mode=RenderMode.ALWAYS if config.screenshots is Screenshots.ALL else RenderMode.AUTO,
+                mode=RenderMode.ALWAYS if config.screenshots is Screenshots.ALL else own.render,
                 screenshots=config.screenshots is not Screenshots.NONE,
             ),
             media=MediaPolicy(config.media_types if config.include_media else (), video_bytes=config.max_video_mb * 2**20),

@@ -15,6 +15,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from sitelore.index.chunking.places import section_of
+from sitelore.intake.seeds import refuse_credentials
 from sitelore.model.errors import SiteloreError, UsageError
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
@@ -235,6 +236,7 @@ class _ToolHandlers:
         return formatting.explanation(await self.backend.explain(_url(body.url), self.tenant))
 
     async def crawl_site(self, body: CrawlSite) -> str:
+        refuse_credentials(body.url)
         run = await self.backend.crawl(_url(body.url), body.max_pages, self.tenant)
         return f"Run {run} created, up to {body.max_pages} pages. They can be searched once they are crawled and indexed."
 

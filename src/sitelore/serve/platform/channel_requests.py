@@ -19,7 +19,7 @@ from sitelore.model.platform.channels import (
     Screenshots,
     TenantCrawlSettings,
 )
-from sitelore.model.settings import MediaType
+from sitelore.model.settings import MediaType, PersonalPolicy, RenderMode
 from sitelore.model.url import Url
 from sitelore.serve.problems import INVALID, ApiProblem, FieldProblem
 from sitelore.serve.run_requests import Address
@@ -34,6 +34,18 @@ MaxPages = Annotated[
 ]
 MediaTypes = Annotated[
     list[Literal["IMAGE", "VIDEO", "DOCUMENT"]], Field(max_length=3, description="Which media are downloaded.")
+]
+Patterns = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[!-~]+$")]],
+    Field(
+        max_length=50,
+        description="Patterns of URLs: path and query, or a whole URL; `*` matches anything.",
+        examples=[["/blog/*"]],
+    ),
+]
+Render = Annotated[Literal["auto", "never", "always"], Field(description="When pages are rendered in a browser.")]
+Personal = Annotated[
+    Literal["off", "chunks", "everywhere"], Field(description="Where personal data is masked: nowhere, in search, everywhere.")
 ]
 Cron = Annotated[
     str | None,
@@ -61,6 +73,10 @@ class NewChannelRequest(BaseModel):
     screenshots: ScreenshotMode = "RENDERED"
     cron: Cron = None
     time_zone: TimeZone | None = None
+    include: Patterns = []
+    exclude: Patterns = []
+    render: Render = "auto"
+    personal: Personal = "chunks"
 
 
 class ChannelChanges(BaseModel):
@@ -77,6 +93,10 @@ class ChannelChanges(BaseModel):
     screenshots: ScreenshotMode | None = None
     cron: Cron = None
     time_zone: TimeZone | None = None
+    include: Patterns | None = None
+    exclude: Patterns | None = None
+    render: Render | None = None
+    personal: Personal | None = None
 
 
 class ChannelChangedUrls(BaseModel):
@@ -121,33 +141,30 @@ class BrandChanges(BaseModel):
     favicon: Annotated[str | None, Field(max_length=2000, description="The URL of the icon.")] = None
 
 
+_SETTINGS = frozenset(ChannelSettings.__dataclass_fields__)
+_ENUMS = {"render": RenderMode, "screenshots": Screenshots, "personal": PersonalPolicy}
+
+
 def new_settings(body: NewChannelRequest) -> ChannelSettings:
     """The settings of a new channel."""
-    media_types = tuple(dict.fromkeys(map(MediaType, body.media_types)))
-    return ChannelSettings(
-        body.max_depth,
-        body.max_pages,
-        body.include_media,
-        media_types,
-        body.cron,
-        body.time_zone,
-        Screenshots(body.screenshots),
-    )
+    return ChannelSettings(**{name: _converted(name, getattr(body, name)) for name in _SETTINGS})
 
 
 def changed_settings(body: ChannelChanges, channel: Channel) -> ChannelSettings:
     """The settings of a channel after changes."""
-    changes: dict[str, Any] = {
-        name: getattr(body, name) for name in body.model_fields_set if name in ChannelSettings.__dataclass_fields__
-    }
+    changes: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set if name in _SETTINGS}
     optional = {"max_pages", "cron", "time_zone"}
     if wrong := [name for name, value in changes.items() if value is None and name not in optional]:
         raise ApiProblem(INVALID, errors=(FieldProblem(f"body.{to_camel(wrong[0])}", "must not be null"),))
-    if "media_types" in changes:
-        changes["media_types"] = tuple(dict.fromkeys(map(MediaType, changes["media_types"])))
-    if "screenshots" in changes:
-        changes["screenshots"] = Screenshots(changes["screenshots"])
-    return replace(channel.settings, **changes)
+    return replace(channel.settings, **{name: _converted(name, value) for name, value in changes.items()})
+
+
+def _converted(name: str, value: Any) -> Any:
+    """A value of a request as the domain type has it; lists without repetitions."""
+    if isinstance(value, list):
+        kind = MediaType if name == "media_types" else str
+        return tuple(dict.fromkeys(map(kind, value)))
+    return _ENUMS[name](value) if name in _ENUMS else value
 
 
 def changed_crawl_settings(body: CrawlSettingsChanges, before: TenantCrawlSettings) -> TenantCrawlSettings:

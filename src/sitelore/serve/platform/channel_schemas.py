@@ -23,7 +23,7 @@ from sitelore.model.platform.channels import (
 )
 from sitelore.model.platform.media import MediaTotals, place_of
 from sitelore.model.platform.schedules import Outcome, Schedule, ScheduleRule
-from sitelore.model.settings import MediaType
+from sitelore.model.settings import MediaType, PersonalPolicy, RenderMode
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
 from sitelore.platform.channels.cron import CRON_LINES, describe_cron, plan, upcoming
 from sitelore.serve.platform.media_schemas import MediaOnPage
@@ -154,6 +154,10 @@ class ChannelView(msgspec.Struct, frozen=True, rename="camel"):
     screenshots: Screenshots
     cron: str | None
     time_zone: str | None
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    render: RenderMode
+    personal: PersonalPolicy
     crawl_status: RunState | None
     last_crawled_at: str | None
     schedule: ScheduleView | None
@@ -398,6 +402,10 @@ def channel_view(
         screenshots=own.screenshots,
         cron=own.cron,
         time_zone=own.time_zone,
+        include=own.include,
+        exclude=own.exclude,
+        render=own.render,
+        personal=own.personal,
         crawl_status=None if last is None else last.run.state,
         last_crawled_at=None if last is None else moment(last.run.finished_at or last.run.started_at),
         schedule=None if schedule is None else schedule_view(schedule, tenant),

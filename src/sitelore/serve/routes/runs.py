@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response, StreamingResponse
 
-from sitelore.model.frontier import RunListing, UrlListing, UrlOrder
+from sitelore.model.frontier import RunListing, RunOrder, UrlListing, UrlOrder
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.serve import problems
@@ -62,13 +62,15 @@ async def list_runs(
     service: Service,
     status: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
     site: Annotated[str | None, Query(max_length=300, pattern=r"^[!-~]+$", description="Only runs of this site.")] = None,
-    order: Annotated[Order, Query(description="By the time they were made.")] = Order.DESC,
+    q: Annotated[str, Query(max_length=200, pattern=PRINTABLE, description="Only runs of sites whose name has this.")] = "",
+    sort: Annotated[RunOrder, Query(description="By what to sort; runs without a value come last.")] = RunOrder.CREATED_AT,
+    order: Annotated[Order, Query(description="Ascending or descending.")] = Order.DESC,
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> Response:
-    """Runs, newest first."""
+    """Runs, newest first, and how many there are in each state."""
     states = frozenset({status} if status else ())
-    listing = RunListing(states, site or "", oldest_first=order is Order.ASC, limit=limit, offset=offset)
+    listing = RunListing(states, site or "", oldest_first=order is Order.ASC, limit=limit, offset=offset, text=q, order=sort)
     return Response(await service.runs(listing), media_type=JSON)
 
 

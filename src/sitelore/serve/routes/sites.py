@@ -11,6 +11,7 @@ from starlette.responses import Response
 from sitelore.app.changes import END_OF_TIME, last_run_of, site_changes
 from sitelore.crawl.runs import start_pipeline
 from sitelore.export.pages import answer_json, change_json
+from sitelore.intake.seeds import refuse_credentials
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run
 from sitelore.model.platform.accounts import Caller
@@ -187,6 +188,8 @@ async def hook(site: SiteName, body: ChangedUrls, caller: Annotated[Caller, CRAW
 async def _start(site: str, pipeline: Pipeline, changed: list[str], service: RunService, caller: Caller) -> Run:
     context = service.context
     try:
+        for url in changed:
+            refuse_credentials(url)
         ledger = context.ledger.recording(service.entry_for(caller, RUN_CREATED, lambda run: f"run:{run.id}"))
         run = await start_pipeline(ledger, site, pipeline, changed, context.clock(), context.redaction)
     except NoSuchRun:

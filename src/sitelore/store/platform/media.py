@@ -17,6 +17,7 @@ from sitelore.model.platform.media import (
     KnownMedia,
     MediaFile,
     MediaListing,
+    MediaOrder,
     MediaTotals,
     MediaUpdate,
     MediaUse,
@@ -392,14 +393,27 @@ def _is_listed(tenant: TenantId, listing: MediaListing) -> sa.ColumnElement[bool
             .where(page_media.c.tenant_id == tenant, page_media.c.page_id == listing.page)
         )
         conditions.append(media.c.id.in_(of_page))
+    if listing.text:
+        named = (media.c.file_name, media.c.source_url, media.c.alt)
+        conditions.append(sa.or_(*(each.icontains(listing.text, autoescape=True) for each in named)))
     return sa.and_(*conditions)
 
 
+_ORDER_COLUMNS: dict[MediaOrder, sa.ColumnElement[Any]] = {
+    MediaOrder.ADDED: media.c.id,
+    MediaOrder.NAME: sa.func.lower(media.c.file_name),
+    MediaOrder.SIZE: media.c.stored_bytes,
+    MediaOrder.SAVED: media.c.original_bytes - media.c.stored_bytes,
+}
+
+
 def list_media(conn: sa.Connection, tenant: TenantId, listing: MediaListing) -> tuple[list[StoredMedia], int]:
-    """Some of the media, oldest first, and the total number."""
+    """Some of the media, oldest first by default, and the total number."""
     condition = _is_listed(tenant, listing)
     total = conn.scalar(sa.select(sa.func.count()).select_from(media).where(condition)) or 0
-    query = sa.select(*_columns).where(condition).order_by(media.c.id).limit(listing.limit).offset(listing.offset)
+    by_value = (_ORDER_COLUMNS[listing.order], media.c.id)
+    order = (each.desc() if listing.descending else each for each in by_value)
+    query = sa.select(*_columns).where(condition).order_by(*order).limit(listing.limit).offset(listing.offset)
     return [_stored(row) for row in conn.execute(query, {"tenant": tenant})], total
 
 

@@ -18,6 +18,7 @@ from sitelore.model.frontier import (
     PageNeighbours,
     Run,
     RunListing,
+    RunOrder,
     UrlFacets,
     UrlListing,
     UrlOrder,
@@ -45,6 +46,12 @@ _ORDER_COLUMNS: dict[UrlOrder, sa.Column[Any]] = {
     UrlOrder.DEPTH: urls.c.depth,
 }
 _FILTERED_ROWS = WITH_URL.outerjoin(visits, OF_VISIT)
+_RUN_ORDER_COLUMNS: dict[RunOrder, sa.ColumnElement[Any]] = {
+    RunOrder.CREATED_AT: runs.c.created_at,
+    RunOrder.FINISHED_AT: runs.c.finished_at,
+    RunOrder.DURATION: runs.c.finished_at - runs.c.started_at,
+    RunOrder.SITE: sites.c.name,
+}
 
 
 def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
@@ -91,9 +98,14 @@ def _sorted_ids(condition: sa.ColumnElement[bool], listing: UrlListing, total: i
 _parent = site_urls.alias("parent_url")
 _edges = (
     sa.select(
-        site_urls.c.url, site_urls.c.long_url, sa.func.coalesce(_parent.c.long_url, _parent.c.url), urls.c.state, urls.c.depth
+        site_urls.c.url,
+        site_urls.c.long_url,
+        sa.func.coalesce(_parent.c.long_url, _parent.c.url),
+        urls.c.state,
+        urls.c.depth,
+        visits.c.content_type,
     )
-    .select_from(WITH_URL.outerjoin(_parent, sa.and_(_parent.c.tenant_id == TENANT, _parent.c.id == urls.c.parent)))
+    .select_from(_FILTERED_ROWS.outerjoin(_parent, sa.and_(_parent.c.tenant_id == TENANT, _parent.c.id == urls.c.parent)))
     .where(OF_RUN, urls.c.parent.is_not(None), urls.c.kind == sa.text("'page'"))
 )
 
@@ -132,9 +144,13 @@ def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -
     """The next edges in key order with their keys; fewer than `EDGES_PER_PAGE` when these are the last."""
     rows = in_url_order(conn, _edges, SITE_OF_RUN, {"tenant": tenant, "run": run}, after, EDGES_PER_PAGE)
     return [
-        (key, Edge(Url.trusted(parent), Url.trusted(long_url or key), UrlState(state), depth))
-        for key, long_url, parent, state, depth in rows
+        (key, Edge(Url.trusted(parent), Url.trusted(long_url or key), UrlState(state), depth, _media_type(content_type)))
+        for key, long_url, parent, state, depth, content_type in rows
     ]
+
+
+def _media_type(content_type: str | None) -> str:
+    return (content_type or "").partition(";")[0].strip().lower()
 
 
 def page_neighbours(conn: sa.Connection, tenant: TenantId, run: RunId, url: Url) -> PageNeighbours:
@@ -194,10 +210,28 @@ def list_runs(conn: sa.Connection, tenant: TenantId, listing: RunListing) -> tup
     if listing.site:
         of_name = sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.name == listing.site)
         condition &= runs.c.site_id.in_(of_name)
+    if listing.text:
+        condition &= _of_sites_with(tenant, listing.text)
     total = conn.scalar(sa.select(sa.func.count()).select_from(runs).where(condition)) or 0
-    order = (runs.c.created_at, runs.c.id) if listing.oldest_first else (runs.c.created_at.desc(), runs.c.id.desc())
+    column = _RUN_ORDER_COLUMNS[listing.order]
+    by_value = (column, runs.c.created_at, runs.c.id)
+    order = (column.is_(None), *(each if listing.oldest_first else each.desc() for each in by_value))
     query = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).where(condition).order_by(*order)
     return [run_of(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total
+
+
+def count_runs(conn: sa.Connection, tenant: TenantId, text: str = "") -> dict[str, int]:
+    """The number of the tenant's runs in each state, of sites whose name contains the text."""
+    query = sa.select(runs.c.state, sa.func.count()).where(runs.c.tenant_id == tenant).group_by(runs.c.state)
+    if text:
+        query = query.where(_of_sites_with(tenant, text))
+    return {row[0]: row[1] for row in conn.execute(query)}
+
+
+def _of_sites_with(tenant: TenantId, text: str) -> sa.ColumnElement[bool]:
+    """Runs of sites whose name contains the text."""
+    named = sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.name.icontains(text, autoescape=True))
+    return runs.c.site_id.in_(named)
 
 
 def create_run_once(

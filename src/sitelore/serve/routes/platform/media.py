@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response
 
-from sitelore.model.platform.media import MediaListing, StoredMedia
+from sitelore.model.platform.media import MediaListing, MediaOrder, StoredMedia
 from sitelore.model.settings import MediaType
 from sitelore.platform.media import Deletion
 from sitelore.serve import problems
@@ -21,6 +21,7 @@ from sitelore.serve.ranges import requested_range
 from sitelore.serve.responses import json_response
 from sitelore.serve.routes.dependencies import Offset
 from sitelore.serve.routes.platform.channels import Limit, Manageable, Readable
+from sitelore.serve.run_requests import PRINTABLE
 
 router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl/media", tags=["media"])
 
@@ -42,11 +43,18 @@ MediaId = Annotated[str, Path(description="The id of an image, video or document
 async def list_media(
     target: Readable,
     kind: Annotated[MediaType | None, Query(alias="mediaType", description="Only media of this type.")] = None,
+    q: Annotated[
+        str, Query(max_length=200, pattern=PRINTABLE, description="Only media with this in file name, URL or description.")
+    ] = "",
+    sort: Annotated[MediaOrder, Query(description="By what to sort.")] = MediaOrder.ADDED,
+    order: Annotated[Literal["asc", "desc"], Query(description="Ascending or descending.")] = "asc",
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> Response:
     """Images, videos and documents of the channel's pages, oldest first."""
-    listing = MediaListing(target.channel.site, kind, limit=limit, offset=offset)
+    listing = MediaListing(
+        target.channel.site, kind, limit=limit, offset=offset, text=q, order=sort, descending=order == "desc"
+    )
     media, total = await target.media.library.list_media(listing)
     views = [media_on_page(target.channel, each) for each in media]
     return json_response(media_list(views, total, limit, offset))

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sitelore.app.explain import explain
+from sitelore.intake.seeds import refuse_credentials
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import IdempotencyKey, Run
 from sitelore.model.ids import RunId
@@ -140,6 +141,8 @@ async def report_changes(
     elif key is not None:
         once = _key(f"changed\n{target.channel.id}\n{caller.token_id}\n{key}", raw)
     try:
+        for url in body.urls:
+            refuse_credentials(url)
         started = await _recording(target).start_changed(target.channel, body.urls, caller.actor, once)
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None

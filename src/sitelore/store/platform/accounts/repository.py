@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import sqlalchemy as sa
+
 from sitelore.model.frontier import Tenant
-from sitelore.model.ids import TenantId
+from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.platform.accounts import StoredToken
-from sitelore.model.platform.audit_log import AuditRecord
+from sitelore.model.platform.audit_log import AuditEntry, AuditRecord
 from sitelore.model.platform.signup import Registered, Registration
 from sitelore.store import tenants
 from sitelore.store.engine import Engine, Repository, read, read_long, write
@@ -72,6 +74,17 @@ class SqlAccountDirectory:
         """Store a sign-up in one transaction."""
         return await self._engine.write(for_all_tenants, signup.register, registration)
 
-    async def suspend(self, tenant: TenantId, since: float | None) -> Tenant | None:
-        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when the tenant does not exist."""
-        return await self._engine.write(for_all_tenants, tenants.suspend, tenant, since)
+    async def suspend(self, tenant: TenantId, since: float | None, entry: AuditEntry | None = None) -> Tenant | None:
+        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when the tenant does not exist.
+
+        The entry goes into the operator's audit log if that is a change.
+        """
+        return await self._engine.write(for_all_tenants, _suspend, tenant, since, entry)
+
+
+def _suspend(conn: sa.Connection, tenant: TenantId, since: float | None, entry: AuditEntry | None) -> Tenant | None:
+    before, changed = tenants.tenant_by_id(conn, tenant), tenants.suspend(conn, tenant, since)
+    is_change = before is not None and changed is not None and before.suspended_at != changed.suspended_at
+    if is_change and entry is not None:
+        for_tenant(conn, audit_log.append, DEFAULT_TENANT, entry)
+    return changed
