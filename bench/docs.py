@@ -69,8 +69,8 @@ def install_scoring() -> None:
         subprocess.run([python, "-m", "pip", "install", "-q", *SCORING_PACKAGES], check=True)
 
 
-def install_manuals(names: Sequence[str]) -> None:
-    """Install Debian's packages of these manuals, as root or with a sudo that needs no password; else do nothing."""
+def install_packages(packages: Sequence[str]) -> None:
+    """Install these packages of Debian, as root or with a sudo that needs no password; else do nothing."""
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if not shutil.which("apt-get") or (
         sudo and (not shutil.which("sudo") or subprocess.run([*sudo, "true"], check=False).returncode)
@@ -79,7 +79,7 @@ def install_manuals(names: Sequence[str]) -> None:
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     for command in (
         ["update", "-qq"],
-        ["install", "-y", "-qq", "--no-install-recommends", *(PACKAGES[name] for name in names)],
+        ["install", "-y", "-qq", "--no-install-recommends", *packages],
     ):
         subprocess.run([*sudo, "apt-get", *command], env=environment, stdout=subprocess.DEVNULL, check=False)
 
@@ -89,7 +89,7 @@ def manuals(pages: int) -> dict[str, Any]:
     listed: dict[str, Any] = _scores("list", str(pages))
     missing = [name for name, manual in listed.items() if not manual["pages"] and name in PACKAGES]
     if missing:
-        install_manuals(missing)
+        install_packages([PACKAGES[name] for name in missing])
         listed = _scores("list", str(pages))
     return listed
 

@@ -629,7 +629,7 @@ class SearchIndex(Protocol):
         ...
 
     async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:
-        """Texts of live chunks that have no vector of this model."""
+        """Texts of live chunks that have no vector of this model, those of the most linked, then the newest pages first."""
         ...
 
     async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
@@ -661,6 +661,14 @@ class Embedder(Protocol):
 
     async def close(self) -> None:
         """Release the model."""
+        ...
+
+
+class Reranker(Protocol):
+    """A model that reads a query and a text together, which is exact and slow: only the best results are scored."""
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the query, between 0 and 1."""
         ...
 
 

@@ -14,7 +14,7 @@ from tests.support.http_server import page, prose, serve_site, site
 from sitelore.extras import LIBRARIES
 
 _ROOT = Path(__file__).parents[2]
-_OF_EXTRAS = ("mcp", "numpy", "onnxruntime", "playwright", "pypdfium2", "Stemmer", "splintr", "tokenizers")
+_OF_EXTRAS = ("mcp", "numpy", "onnx", "onnxruntime", "playwright", "pypdfium2", "Stemmer", "splintr", "tokenizers")
 _BLOCK_IMPORTS = f"import sys\nsys.modules.update(dict.fromkeys({_OF_EXTRAS}))\n"
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from array import array
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, ended, facts, redirected, seed, u
 
+from sitelore.model.document import PageLink
 from sitelore.model.frontier import (
     Effects,
     Lease,
@@ -77,6 +80,7 @@ class Shop:
         plan: Callable[[WaveFacts], WavePlan] = admit_all,
         state: RunState = RunState.COMPLETED,
         sketch: bytes = b"",
+        links: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> Run:
         """A run that visited these pages with this content, and others with these outcomes."""
         self.now += 100.0
@@ -89,7 +93,8 @@ class Shop:
         held = {lease.url: lease for lease in await self.ledger.claim(run.id, W1, 1000, self.now, 60.0)}
         visits = []
         for path, content in pages.items():
-            page = replace(facts(content), noindex=path in noindex, sketch=sketch)
+            targets = [PageLink(str(u(target))) for target in links.get(path, ())]
+            page = replace(facts(content), noindex=path in noindex, sketch=sketch, links=msgspec.msgpack.encode(targets))
             effects = Effects(page=page, fetched=True)
             visits.append(Settlement(held[u(path)], Verdict(UrlState.VISITED, 200), effects, self.now))
         visits += [end(held[u(path)]) for path, end in (ends or {}).items()]
@@ -646,6 +651,17 @@ async def test_a_text_is_embedded_once_on_however_many_pages(shop: Shop) -> None
     assert (await only_site(shop)).embedded == 4
     assert len(await shop.search_index.texts_to_embed("another model", 9)) == 2
     assert (await only_site(shop, model="another model")).embedded == 0
+
+
+async def test_texts_of_the_most_linked_pages_are_embedded_first_then_those_of_the_newest(shop: Shop) -> None:
+    links = {"a": ["c", "b"], "b": ["c", "d"]}
+    site = (await shop.crawled({path: f"text-{path}" for path in "abcd"}, links=links)).site
+    await shop.indexed(site)
+    await shop.crawled({"d": "newer"})
+    await shop.search_index.write_pages(site, EPOCH, [page_of(u("d"), "newer", dated=9.0)])
+    texts = [one.text.removeprefix("Top\n") for one in await shop.search_index.texts_to_embed(MODEL, 9)]
+    assert texts == ["text-c", "newer", "text-b", "text-a"]
+    assert [one.text for one in await shop.search_index.texts_to_embed(MODEL, 2)] == ["Top\ntext-c", "Top\nnewer"]
 
 
 async def test_texts_of_hidden_pages_are_not_embedded(shop: Shop) -> None:

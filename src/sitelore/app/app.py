@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sitelore.platform.video_thumbnails import VideoThumbnails
     from sitelore.platform.webhooks.endpoints import WebhookService
     from sitelore.platform_ports import Channels, MediaFiles
-    from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+    from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, Reranker, RunQueue
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
     from sitelore.store.platform.retention import SqlRetention
@@ -384,6 +384,7 @@ class LazySearch:
         self._services: dict[TenantId, SearchService] = {}
         self._search_index: SqlSearchIndex | None = None
         self._embedder: Embedder | None = None
+        self._reranker: Reranker | None = None
 
     def service(self, tenant: TenantId) -> SearchService:
         """The search service of a tenant; one object for the life of the application."""
@@ -394,17 +395,20 @@ class LazySearch:
 
             search_index = self._open_index().for_tenant(tenant)
             ledger, blobs = self._ledger.for_tenant(tenant), self._blobs.for_tenant(tenant)
-            self._services[tenant] = SearchService(ledger, search_index, blobs, self._clock, self._redaction, self._embedder)
+            self._services[tenant] = SearchService(
+                ledger, search_index, blobs, self._clock, self._redaction, self._embedder, self._reranker
+            )
         return self._services[tenant]
 
     def _open_index(self) -> SqlSearchIndex:
         """The index of the default tenant; all tenants share its vector search backend and the embedding model."""
         if self._search_index is None:
-            from sitelore.index.embeddings.factory import embedder_for  # noqa: PLC0415 see above
+            from sitelore.index.embeddings.factory import embedder_for, reranker_for  # noqa: PLC0415 see above
             from sitelore.store.index.search_index import SqlSearchIndex  # noqa: PLC0415 see above
 
             operator = operator_settings()
             self._embedder = embedder_for(operator.embeddings, operator.embeddings_key)
+            self._reranker = reranker_for(operator.reranker, operator.reranker_key)
             self._search_index = SqlSearchIndex(self._engine, DEFAULT_TENANT, _vector_search(self._engine, operator))
         return self._search_index
 

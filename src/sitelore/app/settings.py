@@ -67,6 +67,10 @@ class OperatorSettings:
     """`SITELORE_MODEL`: the language model that may suggest words for fixes (`app/audit/suggestions.py`); empty: none."""
     model_key: str = field(default="", repr=False)
     """`SITELORE_MODEL_KEY`: the API key of its endpoint."""
+    reranker: str = ""
+    """`SITELORE_RERANKER`: the model that re-ranks the best results (`index/embeddings/factory.py`); empty: none."""
+    reranker_key: str = field(default="", repr=False)
+    """`SITELORE_RERANKER_KEY`: the API key of its endpoint."""
     vectors: str = field(default="", repr=False)
     """`SITELORE_VECTORS`: the vector store (`store/vectors/qdrant_rest.py`); empty or `database`: the database."""
     vectors_key: str = field(default="", repr=False)
@@ -128,6 +132,8 @@ def operator_settings() -> OperatorSettings:
         embeddings_key=_key("SITELORE_EMBEDDINGS_KEY"),
         model=os.environ.get("SITELORE_MODEL", "").strip(),
         model_key=_key("SITELORE_MODEL_KEY"),
+        reranker=os.environ.get("SITELORE_RERANKER", "").strip(),
+        reranker_key=_key("SITELORE_RERANKER_KEY"),
         vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
         vectors_key=_key("SITELORE_VECTORS_KEY"),
         secrets_keys=_secrets_keys(),

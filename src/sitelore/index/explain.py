@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sitelore.index.chunking.places import definitions
+from sitelore.index.fields import address_words
 from sitelore.index.lexical import CorpusStatistics, ScoredTerm, term_scores
 from sitelore.index.terms import terms_of
 from sitelore.model.markdown_blocks import parse_blocks
@@ -18,6 +19,7 @@ def fields_of(record: ChunkRecord) -> Mapping[str, str]:
         "headings": "\n".join(record.headings),
         "definitions": "\n".join(words for _, words in definitions(record.text, parse_blocks(record.text))),
         "anchors": "\n".join(anchor for at, anchor in record.anchors if at >= 0),
+        "address": address_words(record.url),
         "text": f"{record.lead}\n{record.text}",
     }
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappush, heappushpop
 
@@ -45,7 +45,7 @@ from sitelore.index.spelling import nearest_term
 from sitelore.index.terms import WORD, QueryTerm, query_terms, terms_of
 from sitelore.model.errors import VectorsAway
 from sitelore.model.search import ChunkRecord, Explanation, Hit, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
-from sitelore.ports import Embedder, SearchIndex
+from sitelore.ports import Embedder, Reranker, SearchIndex
 
 MAX_QUERY_CHARS = 2_000
 MAX_LIMIT = 100
@@ -65,6 +65,20 @@ MAX_PAGE_CHUNKS = 2_000
 """Chunks of a page that are searched for the neighbours of one."""
 MAX_KNOWN_TERMS = 20_000
 """Terms that a misspelt word is compared with: those with its first letter."""
+MAX_CORRECTED = 4
+"""Unknown words of a query that are compared with known ones."""
+CORRECTED_WEIGHT = 0.5
+"""Weight in a query of the known term that an unknown word is like."""
+
+RERANKED = 30
+"""The best candidates, which a reranker sorts anew."""
+RERANKING_TIMEOUT_S = 10.0
+MIN_COPY_CHARS = 100
+"""Shorter texts may be equal by chance."""
+COPY_SHARE, MIN_COPY_TERMS = 0.8, 25
+"""A text is a copy of another one that has this share of its different terms, if both have so many."""
+WHOLE_BOOK_FACTOR = 2
+"""How many times more chunks the page of a copy has than the page of the original."""
 
 _SIMILARITY_DIGITS = 6
 """Further digits depend on the order of the rows of a matrix."""
@@ -106,6 +120,8 @@ class _LexicalResult:
     terms: list[ScoredTerm]
     scores: Floats
     best: Rows
+    corrected: Mapping[str, str]
+    """Known terms by the unknown words of the query that they are like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +138,10 @@ class _LoadedCandidate:
 class Searcher:
     """Searches the index. Without an embedder, or while it fails, by words alone."""
 
-    def __init__(self, search_index: SearchIndex, embedder: Embedder | None = None) -> None:
+    def __init__(self, search_index: SearchIndex, embedder: Embedder | None = None, reranker: Reranker | None = None) -> None:
         self._search_index = search_index
         self._embedder = embedder
+        self._reranker = reranker
         self._cache = CorpusCache(search_index)
         self._had_vectors = False
 
@@ -161,7 +178,7 @@ class Searcher:
         vector = await (embedding or self._embed(query.text)) if needs_vector else None
         ranked, mode = await self._rank(prepared, lexical, vector)
         hits = await self._hits(prepared, lexical, ranked)
-        suggestion = "" if hits and lexical.terms else await self._suggestion(prepared, lexical)
+        suggestion = await self._suggestion(prepared, lexical.corrected)
         return SearchAnswer(hits, mode, chunks, embedded, suggestion)
 
     async def _prepare(self, parsed: ParsedQuery, searched: Sequence[SiteIndexStats]) -> _PreparedQuery:
@@ -177,19 +194,28 @@ class Searcher:
         is_embedded = tuple(by_site[site.site] for site in corpus.sites)
         return _PreparedQuery(parsed.query, corpus, corpus.masks(parsed.query), langs, terms, parsed.phrases, is_embedded)
 
-    async def _suggestion(self, prepared: _PreparedQuery, lexical: _LexicalResult) -> str:
-        """The query with known words in place of unknown ones; empty where there are none like them."""
-        known_names = {name for term in lexical.terms for name in term.query_term.terms}
-        corrected = prepared.query.text
+    async def _corrected_terms(self, prepared: _PreparedQuery, known: Iterable[QueryTerm]) -> dict[str, str]:
+        """The known term that is most like each unknown word of the query, for words that have one."""
+        known_names = {name for term in known for name in term.terms}
+        corrected, unknown = dict[str, str](), 0
         for word in dict.fromkeys(WORD.findall(prepared.query.text)):
-            names = [name for term in query_terms(word, prepared.langs) for name in term.terms]
-            if not names or known_names.intersection(names):
+            terms = query_terms(word, prepared.langs)
+            names = [name for term in terms for name in term.terms]
+            if not names or known_names.intersection(names) or any(term.is_stop_word for term in terms):
                 continue
             near = await prepared.corpus.known_terms(self._search_index, names[0][:1], MAX_KNOWN_TERMS)
-            if not (term := nearest_term(names[0], near.items())):
-                return ""
-            corrected = corrected.replace(word, await self._written_form(prepared, term))
-        return corrected.strip() if corrected != prepared.query.text else ""
+            if term := nearest_term(names[0], near.items()):
+                corrected[word] = term
+            if (unknown := unknown + 1) == MAX_CORRECTED:
+                break
+        return corrected
+
+    async def _suggestion(self, prepared: _PreparedQuery, corrected: Mapping[str, str]) -> str:
+        """The query with known words in place of unknown ones; empty where there are none like them."""
+        text = prepared.query.text
+        for word, term in corrected.items():
+            text = text.replace(word, await self._written_form(prepared, term))
+        return text.strip() if text != prepared.query.text else ""
 
     async def _written_form(self, prepared: _PreparedQuery, term: str) -> str:
         """A word of a page that has this term: terms are stems."""
@@ -215,12 +241,24 @@ class Searcher:
         query, corpus = prepared.query, prepared.corpus
         names = {name for term in prepared.terms for name in term.terms}
         terms = score_terms(prepared.terms, await corpus.postings(self._search_index, names), corpus.statistics)
+        corrected: dict[str, str] = {}
+        if len(terms) < len(prepared.terms) and query.mode is not SearchMode.DENSE:
+            corrected = await self._corrected_terms(prepared, (term.query_term for term in terms))
+            # An unknown word alone is answered by a suggestion; beside known ones, what it is like helps to rank.
+            others = [QueryTerm((name,), CORRECTED_WEIGHT) for name in dict.fromkeys(corrected.values())] if terms else []
+            postings = await corpus.postings(self._search_index, {name for term in others for name in term.terms})
+            known = {name for term in terms for name in term.query_term.terms}
+            terms += [
+                term for term in score_terms(others, postings, corpus.statistics) if term.query_term.terms[0] not in known
+            ]
         scores = corpus.weights * bm25_scores(terms, corpus.statistics)
         allowed = prepared.allowed
         if prepared.phrases:
             allowed = _with_all_words(prepared, terms, allowed)
         per_page = max(PER_PAGE, query.per_page)
-        return _LexicalResult(terms, scores, lexical_candidates(scores, corpus.pages, allowed, prepared.depth, per_page))
+        return _LexicalResult(
+            terms, scores, lexical_candidates(scores, corpus.pages, allowed, prepared.depth, per_page), corrected
+        )
 
     async def _rank(self, prepared: _PreparedQuery, lexical: _LexicalResult, vector: bytes | None) -> tuple[Ranked, SearchMode]:
         """Every candidate, the best first, and the mode that was possible."""
@@ -272,17 +310,36 @@ class Searcher:
         top = max((candidate.score for candidate in candidates), default=0.0)
         ideal = best_possible(prepared.terms, terms, prepared.corpus.statistics)
         unit = min(1.0, strength(ranked, ideal)) / top if top > 0 else 0.0
-        hits = [_hit(replace(candidate, score=unit * candidate.score), weights) for candidate in candidates[: query.limit]]
+        candidates = [replace(candidate, score=unit * candidate.score) for candidate in candidates]
+        candidates = without_copies(candidates, prepared.corpus)
+        if self._reranker is not None:
+            candidates = await self._rerank(self._reranker, query.text, candidates)
+        hits = [_hit(candidate, weights) for candidate in candidates[: query.limit]]
         if query.max_tokens is not None:
             hits = _within_budget(hits, query.max_tokens)
         if query.neighbours:
             hits = [replace(hit, neighbours=await self._neighbours(prepared, hit, query.neighbours)) for hit in hits]
+            if query.max_tokens is not None:
+                hits = _with_neighbours_within_budget(hits, query.max_tokens)
         if query.explain:
             hits = [
                 replace(hit, explanation=_explanation(prepared, terms, candidate))
                 for hit, candidate in zip(hits, candidates, strict=False)
             ]
         return tuple(hits)
+
+    async def _rerank(self, reranker: Reranker, query: str, candidates: list[_LoadedCandidate]) -> list[_LoadedCandidate]:
+        """The candidates with the best ones in the order of the reranker; in the present order while it is unavailable."""
+        best, others = candidates[:RERANKED], candidates[RERANKED:]
+        try:
+            async with asyncio.timeout(RERANKING_TIMEOUT_S):
+                scores = await reranker.scores(query, [_text_of(candidate.record) for candidate in best])
+        except Exception as problem:  # noqa: BLE001 - whatever is wrong with the reranker, the results are there
+            _LOG.warning("results are not re-ranked: %s", problem or type(problem).__name__)
+            return candidates
+        best = sorted((replace(one, score=score) for one, score in zip(best, scores, strict=True)), key=_result_order)
+        lowest = best[-1].score if best else 0.0
+        return best + [replace(other, score=lowest * other.score) for other in others]
 
     async def _neighbours(self, prepared: _PreparedQuery, hit: Hit, count: int) -> tuple[ChunkRecord, ...]:
         """The chunks before and after a hit on its page, in order."""
@@ -344,6 +401,21 @@ def _within_budget(hits: list[Hit], max_tokens: int) -> list[Hit]:
     return within
 
 
+def _with_neighbours_within_budget(hits: list[Hit], max_tokens: int) -> list[Hit]:
+    """The hits with as many neighbours as their tokens allow, those of the best hits first and the nearest ones first."""
+    left = max_tokens - sum(hit.chunk.tokens for hit in hits)
+    fitting = []
+    for hit in hits:
+        by_distance = sorted(hit.neighbours, key=lambda near: abs(near.start - hit.chunk.start))
+        kept = set[int]()
+        for near in by_distance:
+            if near.tokens <= left:
+                left -= near.tokens
+                kept.add(near.number)
+        fitting.append(replace(hit, neighbours=tuple(near for near in hit.neighbours if near.number in kept)))
+    return fitting
+
+
 def _with_all_words(prepared: _PreparedQuery, terms: list[ScoredTerm], allowed: Mask | None) -> Mask:
     """The allowed chunks that contain every word of the phrases, in whatever order."""
     scored = {name: term for term in terms for name in term.query_term.terms}
@@ -400,6 +472,55 @@ def _with_pair_scores(
         scored.append(replace(candidate, score=candidate.score + weight * bonus))
         (heappush if len(top_scores) < limit else heappushpop)(top_scores, scored[-1].score)
     return scored
+
+
+def _text_of(record: ChunkRecord) -> str:
+    """What a model reads of a chunk: its headings, its lead and its text."""
+    return "\n".join(part for part in (" > ".join(record.headings) or record.title, record.lead, record.text) if part)
+
+
+def without_copies(candidates: list[_LoadedCandidate], corpus: Corpus) -> list[_LoadedCandidate]:
+    """The candidates without texts that are returned from another page.
+
+    Of equal texts the first candidate stays; of a page that holds a whole book and a page of its own with the same text, the
+    page of its own, with the better score of both.
+    """
+    chunks = np.bincount(corpus.pages) if len(corpus.pages) else np.empty(0, np.int64)
+
+    def page_size(candidate: _LoadedCandidate) -> int:
+        return int(chunks[corpus.pages[candidate.row]])
+
+    of_text: dict[tuple[str, ...], _LoadedCandidate] = {}
+    for candidate in candidates:
+        record = candidate.record
+        is_short = len(record.text) < MIN_COPY_CHARS
+        text = (record.site_name, str(record.number)) if is_short else (record.lead, record.text)
+        first = of_text.setdefault(text, candidate)
+        if WHOLE_BOOK_FACTOR * page_size(candidate) <= page_size(first):
+            of_text[text] = replace(candidate, score=first.score)
+    kept = list(of_text.values())
+    sizes = list(map(page_size, kept))
+    terms: dict[int, frozenset[str]] = {}
+
+    def terms_at(at: int) -> frozenset[str]:
+        if at not in terms:
+            terms[at] = frozenset(terms_of(kept[at].record.text, kept[at].record.lang))
+        return terms[at]
+
+    dropped = set[int]()
+    for book in sorted(range(len(kept)), key=lambda at: -sizes[at]):
+        for single in range(len(kept)):
+            is_single = single not in dropped and WHOLE_BOOK_FACTOR * sizes[single] <= sizes[book]
+            if is_single and _is_copy(terms_at(book), terms_at(single)):
+                kept[single] = replace(kept[single], score=max(kept[single].score, kept[book].score))
+                dropped.add(book)
+                break
+    return sorted((candidate for at, candidate in enumerate(kept) if at not in dropped), key=_result_order)
+
+
+def _is_copy(terms: frozenset[str], others: frozenset[str]) -> bool:
+    fewer = min(len(terms), len(others))
+    return fewer >= MIN_COPY_TERMS and len(terms & others) >= COPY_SHARE * fewer
 
 
 def _result_order(candidate: _LoadedCandidate) -> tuple[float, str, str, int]:

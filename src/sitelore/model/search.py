@@ -267,7 +267,7 @@ class TermExplanation:
     chunks: int
     """In how many chunks the term occurs."""
     fields: tuple[str, ...] = ()
-    """Where in the chunk: title, headings, definitions, anchors, text."""
+    """Where in the chunk: title, headings, definitions, anchors, address, text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import cast
 
 import pytest
 
+from sitelore.index.embeddings import backfill
 from sitelore.index.embeddings.backfill import embed_missing
-from sitelore.index.embeddings.factory import embedder_for
+from sitelore.index.embeddings.factory import embedder_for, reranker_for
 from sitelore.index.embeddings.local import LocalEmbedder
 from sitelore.index.embeddings.remote import RemoteEmbedder
+from sitelore.index.embeddings.reranker import RemoteReranker
 from sitelore.model.errors import EmbeddingFailed, TextsRefused, UsageError
 from sitelore.model.ids import CleanText, SiteId
 from sitelore.model.search import IndexProgress, SiteIndexStats, TextToEmbed
@@ -27,11 +30,13 @@ class ChunkTable:
     texts: dict[str, str]
     vectors: dict[str, bytes] = field(default_factory=dict)
     puts: int = 0
+    lists: int = 0
 
     async def site_stats(self, model: str = "") -> list[SiteIndexStats]:
         return [SiteIndexStats(SiteId(1), "bottles", chunks=len(self.texts), embedded=len(self.vectors))]
 
     async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:
+        self.lists += 1
         waiting = [(key, text) for key, text in self.texts.items() if key not in self.vectors]
         return [TextToEmbed(key, CleanText(text)) for key, text in waiting[:limit]]
 
@@ -80,6 +85,25 @@ async def test_every_text_gets_its_vector_batch_by_batch() -> None:
     assert [step.texts_done for step in steps] == [4, 8, 10]
     assert {step.texts for step in steps} == {10}
     assert steps[-1].notes == ()
+
+
+async def test_texts_are_listed_for_many_batches_at_once() -> None:
+    texts = chunk_table(1_100)
+    await embedded(texts, Model(), 64)
+    assert (len(texts.vectors), texts.lists) == (1_100, 3)
+
+
+async def test_a_share_of_the_cpu_leaves_pauses_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, pauses = iter(range(100)), list[float]()
+
+    async def pause(_: asyncio.Event, seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(backfill, "wait", pause)
+    monkeypatch.setattr(time, "process_time", lambda: 2.0 * next(clock))
+    table = cast("SearchIndex", chunk_table(8))
+    done = [step.texts_done async for step in embed_missing(table, Model(), batch=4, cpu_share=0.25)]
+    assert (done, pauses) == ([4, 8], [6.0, 6.0])
 
 
 async def test_nothing_is_embedded_twice() -> None:
@@ -160,3 +184,10 @@ def test_auto_takes_the_local_model_where_it_is(monkeypatch: pytest.MonkeyPatch)
 def test_a_directory_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"model\.onnx"):
         embedder_for(str(tmp_path))
+
+
+def test_a_reranker_is_named_by_model_and_address() -> None:
+    assert reranker_for("") is None
+    assert isinstance(reranker_for("bge-reranker-base@http://127.0.0.1:8000/v1", "a-key"), RemoteReranker)
+    with pytest.raises(UsageError, match="MODEL@https://host/v1"):
+        reranker_for("https://host/v1")

@@ -114,7 +114,7 @@ def test_the_error_for_a_missing_model_names_the_file(
         find_model(tmp_path / "none")
     monkeypatch.setattr("sitelore.index.embeddings.local.find_spec", lambda name: None)
     with pytest.raises(
-        UsageError, match=r"onnxruntime and tokenizers not installed; \S+ -m pip install 'sitelore\[embeddings\]'"
+        UsageError, match=r"onnxruntime, tokenizers, onnx not installed; \S+ -m pip install 'sitelore\[embeddings\]'"
     ):
         find_model()
 

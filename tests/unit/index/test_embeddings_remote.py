@@ -1,4 +1,4 @@
-"""The remote embedder against an HTTP endpoint on loopback that responds in many ways."""
+"""The remote embedder and the remote reranker against an HTTP endpoint on loopback that responds in many ways."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from sitelore.index.embeddings.remote import Endpoint, RemoteEmbedder
+from sitelore.index.embeddings.endpoint import Endpoint
+from sitelore.index.embeddings.remote import RemoteEmbedder
+from sitelore.index.embeddings.reranker import RemoteReranker
 from sitelore.model.errors import EmbeddingFailed, TextsRefused
 from sitelore.model.url import Url
 
@@ -30,6 +32,7 @@ class FakeService:
     """An embedder, the requests to its server, and the waits between retries."""
 
     embedder: RemoteEmbedder
+    reranker: RemoteReranker
     requests: list[RequestBody] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
@@ -60,6 +63,7 @@ async def fake_service(*responders: Responder, path: str = "/v1", **limits: Any)
 
     app = web.Application(client_max_size=1 << 24)
     app.router.add_post("/v1/embeddings", answer)
+    app.router.add_post("/v1/rerank", answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -67,7 +71,11 @@ async def fake_service(*responders: Responder, path: str = "/v1", **limits: Any)
     port = runner.addresses[0][1]
     base = Url.parse(f"http://127.0.0.1:{port}{path}")
     assert base is not None
-    service = FakeService(RemoteEmbedder(Endpoint(base, "small", KEY, **limits), sleep=waiting))
+    embedder = RemoteEmbedder(Endpoint(base, "small", KEY, **limits), sleep=waiting)
+    service = FakeService(
+        embedder,
+        RemoteReranker(Endpoint(base, "cross", KEY, task="rerank", key_setting="SITELORE_RERANKER_KEY"), sleep=waiting),
+    )
     try:
         yield service
     finally:
@@ -230,3 +238,42 @@ async def test_a_silent_endpoint_is_not_waited_for_for_ever() -> None:
     with pytest.raises(EmbeddingFailed, match="cannot be reached"):
         await embedder.embed([TEXT])
     await embedder.close()
+
+
+def ranked(scores: list[Any]) -> Responder:
+    """A response as rerank endpoints send it: the best first."""
+    results = [{"index": at, "relevance_score": score} for at, score in enumerate(scores)]
+    return lambda body: web.json_response({"results": sorted(results, key=lambda result: str(result["relevance_score"]))})
+
+
+async def test_scores_of_a_reranker_come_in_the_order_of_the_texts() -> None:
+    async with fake_service(status(503), ranked([0.2, 0.9, 0.5])) as service:
+        assert await service.reranker.scores("how?", ["ab", "", "\ud800"]) == [0.2, 0.9, 0.5]
+        assert await service.reranker.scores("how?", []) == []
+    assert service.requests[1] == {"model": "cross", "query": "how?", "documents": ["ab", " ", "?"], "top_n": 3}
+    assert service.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+async def test_scores_without_bounds_are_mapped_between_0_and_1() -> None:
+    async with fake_service(ranked([-8.0, 0.0, 11.0])) as service:
+        low, middle, high = await service.reranker.scores("how?", ["a", "b", "c"])
+    assert (round(low, 3), middle, round(high, 3)) == (0.0, 0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("mood", "sentence"),
+    [
+        (ranked([0.5]), "other than 2 scores"),
+        (ranked([0.5, float("nan")]), "other than 2 scores"),
+        (body(b'{"results": 3}'), "not a list of scores, 2 times"),
+        (status(404), "no model cross, or no rerank at this address"),
+        (status(401), "SITELORE_RERANKER_KEY"),
+    ],
+)
+async def test_errors_of_a_reranker_are_one_line_without_key_or_text(mood: Responder, sentence: str) -> None:
+    async with fake_service(mood) as service:
+        with pytest.raises(EmbeddingFailed) as caught:
+            await service.reranker.scores("how?", [TEXT, TEXT])
+    assert sentence in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert TEXT not in str(caught.value)

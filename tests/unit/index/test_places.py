@@ -104,3 +104,10 @@ def test_most_of_a_table_of_contents_is_labels_of_links() -> None:
 def test_a_text_fragment_is_on_the_page(text: str, page_text: str, fragment: str) -> None:
     directive = text_fragment(text, 0, len(text), page_text)
     assert directive.startswith(fragment) if fragment.startswith(":") or not fragment else fragment in directive
+
+
+def test_an_option_does_not_take_the_anchor_of_a_heading_with_its_name() -> None:
+    text = CleanText("## Options\n\n- --files\n\n    Lists them.\n\n## Files\n\nWhere they are.\n")
+    (chunk,) = chunk_page(PAGE, text, page=PageContext(anchors=(("_options", "Options"), ("_files", "Files"))))
+    assert [anchor for _, anchor in chunk.anchors] == ["_options", "_files"]
+    assert chunk.text[chunk.anchors[1][0] :].startswith("## Files")

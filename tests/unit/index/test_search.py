@@ -337,3 +337,69 @@ async def test_a_limit_is_kept_within_bounds(store: SearchStore) -> None:
 async def test_an_empty_index_gives_an_empty_answer(store: SearchStore) -> None:
     assert await run_query(store, "boat", Searcher(store.search_index, Meanings())) == SearchAnswer()
     assert await run_query(store, "boat", mode=SearchMode.DENSE) == SearchAnswer()
+
+
+class BackwardReranker:
+    """A reranker that prefers the last texts, and remembers what it read."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.read: list[str] = []
+        self._fails = fails
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        if self._fails:
+            raise ConnectionError(query)
+        self.read = list(texts)
+        return [0.1 + 0.8 * at / len(texts) for at in range(len(texts))]
+
+
+async def test_a_reranker_sorts_the_best_results_and_gives_their_scores(store: SearchStore) -> None:
+    await store.add_pages(DOCS)
+    before = urls(await run_query(store, "boat"))
+    reranker = BackwardReranker()
+    answer = await run_query(store, "boat", Searcher(store.search_index, None, reranker))
+    assert urls(answer) == before[::-1]
+    assert [round(hit.score, 2) for hit in answer.hits] == [0.74, 0.58, 0.42, 0.26, 0.1]
+    assert "Boats\nA boat needs a harbour and an anchor." in reranker.read
+    unavailable = await run_query(store, "boat", Searcher(store.search_index, None, BackwardReranker(fails=True)))
+    assert urls(unavailable) == before
+
+
+async def test_a_page_of_its_own_replaces_its_copy_on_a_page_with_the_whole_book(store: SearchStore) -> None:
+    chapters = [
+        " ".join(["The harbour of town", str(number), *(f"word{number}x{at}" for at in range(30)), "harbour harbour"])
+        for number in range(6)
+    ]
+    book = at("/all", *chapters)
+    await store.add_pages([book, *(at(f"/chapter{number}", text) for number, text in enumerate(chapters))])
+    answer = urls(await run_query(store, "harbour town", per_page=9))
+    assert "/all" not in answer
+    assert len(answer) == 6
+
+
+async def test_equal_texts_of_several_pages_are_returned_once(store: SearchStore) -> None:
+    text = "All about boats: " + " ".join(f"part{number}" for number in range(20))
+    await store.add_pages([at("/v1/boats", text), at("/v2/boats", text), at("/v3/boats", "Boats!"), at("/v4/boats", "Boats!")])
+    assert urls(await run_query(store, "boats")) == ["/v3/boats", "/v4/boats", "/v1/boats"]
+
+
+async def test_a_misspelt_word_beside_known_ones_helps_to_rank_and_is_suggested(store: SearchStore) -> None:
+    await store.add_pages(DOCS)
+    answer = await run_query(store, "boat harbor anchr")
+    assert urls(answer)[0] == "/docs/boats"
+    assert answer.suggestion == "boat harbour anchor"
+    alone = await run_query(store, "anchr")
+    assert (alone.hits, alone.suggestion) == ((), "anchor")
+    assert (await run_query(store, "boat")).suggestion == ""
+
+
+async def test_neighbours_count_in_the_budget_of_tokens(store: SearchStore) -> None:
+    await store.add_pages(
+        [at("/long", *(f"Part {number} speaks of {word}." for number, word in enumerate(("a", "boats", "c"))))]
+    )
+    whole = (await run_query(store, "boats", neighbours=1)).hits[0]
+    own, near = whole.chunk.tokens, [record.tokens for record in whole.neighbours]
+    assert len(near) == 2
+    for budget, count in ((own, 0), (own + near[0], 1), (own + sum(near), 2), (1, 0)):
+        hit = (await run_query(store, "boats", neighbours=1, max_tokens=budget)).hits[0]
+        assert len(hit.neighbours) == count

@@ -7,7 +7,7 @@ import type { TestResult, Webhook, WebhookWithSecret } from '../api/channels'
 import { patch, post, remove } from '../api/client'
 import { Facts, Failure, Loading, message, Section } from '../parts/frames'
 import { StateLabel, type Tone } from '../parts/states'
-import { DataTable, type Column } from '../parts/table'
+import { LocalTable, type LocalColumn } from '../parts/table'
 import { duration, shownUrl, Time } from '../parts/values'
 import { texts } from '../texts'
 import { SecretOnce } from '../parts/SecretOnce'
@@ -220,8 +220,11 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
           {words.noDeliveries}
         </Text>
       ) : (
-        <DataTable
+        <LocalTable
           label={words.deliveries}
+          name={`deliveries-${webhook.id}`}
+          isOneOfSeveral
+          download={(delivery) => delivery}
           columns={columns((event) => replay.mutate(event))}
           rows={deliveries.data.deliveries}
           keyOf={(delivery) => delivery.eventId}
@@ -232,18 +235,18 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
   )
 }
 
-function columns(replay: (event: string) => void): Column<Delivery>[] {
+function columns(replay: (event: string) => void): LocalColumn<Delivery>[] {
   const names = words.columns
   return [
-    { id: 'time', label: names.time, width: '11.8rem', isHeader: true, cell: (delivery) => <Time value={delivery.createdAt} /> },
-    { id: 'type', label: names.type, cell: (delivery) => delivery.type },
+    { id: 'time', label: names.time, width: '11.8rem', isHeader: true, value: (delivery) => delivery.createdAt, cell: (delivery) => <Time value={delivery.createdAt} /> },
+    { id: 'type', label: names.type, value: (delivery) => delivery.type, facet: (type) => type, cell: (delivery) => delivery.type },
     {
       id: 'state',
       label: names.state,
       width: '8rem',
       cell: (delivery) => <StateLabel tone={TONES[delivery.state]} word={words.states[delivery.state]} />,
     },
-    { id: 'attempts', label: names.attempts, width: '6rem', isNumber: true, cell: (delivery) => delivery.attempts },
+    { id: 'attempts', label: names.attempts, width: '6rem', isNumber: true, value: (delivery) => delivery.attempts, cell: (delivery) => delivery.attempts },
     {
       id: 'answer',
       label: names.answer,

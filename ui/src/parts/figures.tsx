@@ -1,7 +1,8 @@
 /** Charts with their figures as a table below, and explanations behind a question mark. */
 import { ActionIcon, Group, Paper, Text, Title } from '@mantine/core'
-import { useId, useState, type ReactNode } from 'react'
+import { isValidElement, useId, useState, type ReactNode } from 'react'
 import { texts } from '../texts'
+import { DownloadButtons } from './downloads'
 
 interface ExplainedProps {
   title: string
@@ -229,6 +230,15 @@ interface RowsProps {
 
 const FEW = 15
 
+/** What a cell says: its text, or the URL or time that its element shows. */
+function textOf(cell: ReactNode): string {
+  if (typeof cell === 'string' || typeof cell === 'number') return String(cell)
+  if (Array.isArray(cell)) return cell.map(textOf).join(' ').trim()
+  if (!isValidElement<{ url?: string; value?: string; children?: ReactNode }>(cell)) return ''
+  const { url, value, children } = cell.props
+  return url ?? value ?? textOf(children)
+}
+
 /** A table of which the first rows are shown, and the rest on demand. */
 export function Rows({ name, headings, rows, more = 0, numbers = [] }: RowsProps) {
   const [isWhole, setWhole] = useState(false)
@@ -259,6 +269,9 @@ export function Rows({ name, headings, rows, more = 0, numbers = [] }: RowsProps
           </tbody>
         </table>
       </div>
+      <Group justify="flex-end" mt="xs">
+        <DownloadButtons name={name} load={() => Promise.resolve(rows.map((row) => Object.fromEntries(headings.map((heading, at) => [heading, textOf(row[at])]))))} />
+      </Group>
       {rows.length > FEW && (
         <button type="button" className="link-button" style={{ marginTop: '0.5rem' }} aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? texts.insights.fewer : texts.insights.all(rows.length)}

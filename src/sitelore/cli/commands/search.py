@@ -22,7 +22,7 @@ from sitelore.cli.console import (
     visible,
 )
 from sitelore.extras import install_command
-from sitelore.model.errors import DiskFull, Interrupted, NoSuchRun, UsageError
+from sitelore.model.errors import DataDirBusy, DiskFull, Interrupted, NoSuchRun, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from sitelore.crawl.search.service import SearchService, Watch
     from sitelore.model.search import Hit, IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteIndexStats
 
+_URL_STYLE = "blue"
+_INDENT = 4
 _TYPES = ("page", "pdf", "docx", "pptx", "xlsx", "doc", "text", "record")
 
 Sites = Annotated[
@@ -193,18 +195,29 @@ async def _sites(service: SearchService, names: tuple[str, ...]) -> list[SiteInd
 
 
 async def _reindex(data: Path, names: tuple[str, ...], *, fresh: bool, embeddings: bool) -> dict[str, Any]:
-    async with _writable_app(data) as app:
-        service = app.search_service
-        written: dict[str, IndexWritten] = {}
-        texts = 0
-        with _IndexProgress() as watch:
-            for site in await _sites(service, names) if fresh else ():
-                await service.drop_index(site.site)
-            for site in await _sites(service, names):
-                written[site.name] = await service.refresh(site, watch=watch)
-                if embeddings:
-                    texts += await service.embed(site.site, watch=watch)
-        sites = await _sites(service, names)
+    from sitelore.model.search import IndexWritten
+
+    written: dict[str, IndexWritten] = {}
+    texts = 0
+    with _IndexProgress() as watch:
+        try:
+            async with _writable_app(data) as app:
+                service = app.search_service
+                for site in await _sites(service, names) if fresh else ():
+                    await service.drop_index(site.site)
+                for site in await _sites(service, names):
+                    written[site.name] = await service.refresh(site, watch=watch)
+        except DataDirBusy:
+            if fresh:
+                raise
+            note(f"another process is writing to {data} and indexes its pages; only embeddings are built")
+        # Without the lock, so that crawls can start while embeddings are built, which takes much longer.
+        async with build_app(data, writing=False) as app:
+            service = app.search_service
+            for site in await _sites(service, names) if embeddings else ():
+                texts += await service.embed(site.site, watch=watch)
+            sites = await _sites(service, names)
+    nothing = IndexWritten()
     return {
         "sites": [
             {
@@ -213,9 +226,9 @@ async def _reindex(data: Path, names: tuple[str, ...], *, fresh: bool, embedding
                 "chunks": site.chunks,
                 "embedded": site.embedded,
                 "held": site.held,
-                "added": written[site.name].added,
-                "kept": written[site.name].kept,
-                "dropped": written[site.name].dropped,
+                "added": written.get(site.name, nothing).added,
+                "kept": written.get(site.name, nothing).kept,
+                "dropped": written.get(site.name, nothing).dropped,
             }
             for site in sites
         ],
@@ -278,17 +291,28 @@ class _IndexProgress:
 
 
 def _show_results(answer: SearchAnswer) -> None:
+    from rich.text import Text
+
     console = data_console()
+
+    def show(text: Text | str, style: str = "", label: str = "") -> None:
+        line = text if isinstance(text, Text) else Text(visible(text), style)
+        # A terminal gets lines of its width, a pipe one line for each part. A URL stays whole, so that it can be opened.
+        lines = line.wrap(console, console.width - _INDENT) if console.is_terminal and style != _URL_STYLE else [line]
+        for part in lines:
+            console.print(Text(label.ljust(_INDENT)) + part, soft_wrap=True)
+            label = ""
+
     for number, hit in enumerate(answer.hits, 1):
-        console.print(_headline(number, hit), soft_wrap=True)
-        console.print(f"    {visible(hit.citation)}", style="dim", markup=False, soft_wrap=True)
-        console.print(_snippet(hit), soft_wrap=True)
+        show(_headline(hit), label=f"{number:>2}. ")
+        show(hit.citation, _URL_STYLE)
+        show(_snippet(hit))
         if hit.explanation is not None:
-            for line in _explanation_lines(hit):
-                console.print(f"    {visible(line)}", style="dim", markup=False, soft_wrap=True)
+            for explanation in _explanation_lines(hit):
+                show(explanation, "dim")
         if hit.chunk.flags:
             rules = ", ".join(dict.fromkeys(flag.rule for flag in hit.chunk.flags))
-            console.print(f"    possible prompt injection: {rules}", style="yellow", markup=False, soft_wrap=True)
+            show(f"possible prompt injection: {rules}", "yellow")
         console.print()
     if not answer.hits:
         note("no results" if answer.chunks else "no pages are indexed yet")
@@ -311,12 +335,12 @@ def _show_missing_embeddings(data: Path, query: SearchQuery, answer: SearchAnswe
         note(f"{answer.embedded:,} of {counted(answer.chunks, 'chunk')} have embeddings; run {command} to build the rest")
 
 
-def _headline(number: int, hit: Hit) -> Text:
+def _headline(hit: Hit) -> Text:
     from rich.text import Text
 
     chunk = hit.chunk
     parts = dict.fromkeys(part for part in (chunk.title or str(chunk.url), *chunk.headings) if part)
-    return Text.assemble(f"{number:>2}. ", (visible(" > ".join(parts)), "bold"), (f"  {hit.score:.2f}", "dim"))
+    return Text.assemble((visible(" > ".join(parts)), "bold"), (f"  {hit.score:.2f}", "dim"))
 
 
 def _explanation_lines(hit: Hit) -> Iterator[str]:
@@ -334,7 +358,7 @@ def _explanation_lines(hit: Hit) -> Iterator[str]:
 def _snippet(hit: Hit) -> Text:
     from rich.text import Text
 
-    snippet = Text("    " + visible(hit.snippet))
+    snippet = Text(visible(hit.snippet))
     for start, end in hit.highlights:
-        snippet.stylize("bold cyan", start + 4, end + 4)
+        snippet.stylize("bold cyan", start, end)
     return snippet

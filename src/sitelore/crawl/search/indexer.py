@@ -23,7 +23,7 @@ from sitelore.extract.redaction.personal_data import mask_markdown
 from sitelore.extract.redaction.redactor import redact
 from sitelore.index.chunking.chunker import PageContext, chunk_page
 from sitelore.index.chunking.readable import UNCHANGED, removed_ranges, without_ranges
-from sitelore.index.fields import weighted_terms
+from sitelore.index.fields import address_words, weighted_terms
 from sitelore.index.plain_text import plain_text
 from sitelore.model.document import Anchor
 from sitelore.model.frontier import RunListing
@@ -45,7 +45,7 @@ from sitelore.times import parse_time
 
 _LOG = logging.getLogger(__name__)
 
-_CHUNKER_VERSION = "4"
+_CHUNKER_VERSION = "5"
 """Raised whenever an unchanged page would give different chunks or terms; every page is then indexed again."""
 _BATCH = 32
 _CONTENT_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
@@ -240,6 +240,7 @@ def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolic
     )
     chunks = chunk_page(page.url, readable, policy.sizes, context)
     headings: dict[CleanText, CleanText] = {}
+    address = address_words(page.url)
     return IndexedPage(
         page.url,
         page.document,
@@ -247,7 +248,7 @@ def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolic
         document.lang,
         _CONTENT_KINDS.get(document.strategy, "page"),
         _timestamp(document.modified or document.published),
-        tuple(_indexed_chunk(_with_plain_headings(chunk, headings), title, document.lang) for chunk in chunks),
+        tuple(_indexed_chunk(_with_plain_headings(chunk, headings), title, document.lang, address) for chunk in chunks),
     )
 
 
@@ -260,8 +261,8 @@ def _with_plain_headings(chunk: Chunk, known: dict[CleanText, CleanText]) -> Chu
     return replace(chunk, headings=tuple(map(known.__getitem__, chunk.headings)))
 
 
-def _indexed_chunk(chunk: Chunk, title: CleanText, lang: str) -> IndexedChunk:
-    terms, length = weighted_terms(chunk, title, lang)
+def _indexed_chunk(chunk: Chunk, title: CleanText, lang: str, address: str) -> IndexedChunk:
+    terms, length = weighted_terms(chunk, title, lang, address)
     text = embedded_text(chunk)
     return IndexedChunk(chunk, terms, length, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
 

@@ -32,7 +32,7 @@ from sitelore.model.search import (
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
-from sitelore.ports import Blobs, Clock, Embedder, Ledger, SearchIndex
+from sitelore.ports import Blobs, Clock, Embedder, Ledger, Reranker, SearchIndex
 
 if TYPE_CHECKING:
     from sitelore.crawl.search.indexer import Indexer
@@ -44,6 +44,8 @@ _NO_BLOB = BlobKey("0" * 64)
 _FRESH_S = 1.0
 _EMBED_RETRY_DELAY_S = 60.0
 _UNREADABLE_RETRY_DELAY_S = 60.0
+BACKGROUND_CPU_SHARE = 0.5
+"""The share of one core that a server uses while it makes embeddings."""
 MAX_PAGES_PER_QUERY = 200
 """Pages that a query indexes first; more than this is left to the server or `sitelore reindex`."""
 
@@ -65,6 +67,7 @@ class SearchService:
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's redaction options."""
     embedder: Embedder | None = None
+    reranker: Reranker | None = None
     _searcher: Searcher = field(init=False)
     _indexer: Indexer | None = None
     _refreshed_at: dict[SiteId, float] = field(default_factory=dict)
@@ -73,7 +76,7 @@ class SearchService:
     """Per site: how many pages the last update left waiting, and when they are tried again."""
 
     def __post_init__(self) -> None:
-        self._searcher = Searcher(self.search_index, self.embedder)
+        self._searcher = Searcher(self.search_index, self.embedder, self.reranker)
 
     @property
     def indexer(self) -> Indexer:
@@ -147,7 +150,12 @@ class SearchService:
         await self.search_index.forget(site)
 
     async def embed(
-        self, site: SiteId | None = None, *, watch: Watch = _ignore_progress, stop: asyncio.Event | None = None
+        self,
+        site: SiteId | None = None,
+        *,
+        watch: Watch = _ignore_progress,
+        stop: asyncio.Event | None = None,
+        cpu_share: float = 1.0,
     ) -> int:
         """Embed every chunk that has no vector yet, if there is an embedder. Returns how many texts were embedded."""
         if self.embedder is None:
@@ -156,7 +164,7 @@ class SearchService:
         from sitelore.index.embeddings.backfill import embed_missing  # noqa: PLC0415 see above
 
         done = 0
-        async for progress in embed_missing(self.search_index, self.embedder, site=site, stop=stop):
+        async for progress in embed_missing(self.search_index, self.embedder, site=site, stop=stop, cpu_share=cpu_share):
             metrics.EMBEDDED.inc(progress.texts_done - done)
             done = progress.texts_done
             watch(progress)
@@ -177,7 +185,7 @@ class SearchService:
             if not is_ours:
                 return
             try:
-                await self.embed(stop=stop)
+                await self.embed(stop=stop, cpu_share=BACKGROUND_CPU_SHARE)
             except EmbeddingFailed as problem:
                 _LOG.warning("embedding unavailable, retrying later: %s", problem)
                 self._next_embed_at = time.monotonic() + _EMBED_RETRY_DELAY_S

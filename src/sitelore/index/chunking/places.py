@@ -92,4 +92,6 @@ def _named_lines(text: str, blocks: Sequence[MarkdownBlock]) -> list[tuple[Markd
 
 
 def _key(text: str) -> str:
-    return _NOT_KEY.sub("", text).casefold()[:_KEY_CHARS]
+    """What equal names have in common; an option (`--files`) is another name than a heading ("Files")."""
+    dash = "-" if text.lstrip().startswith("-") else ""
+    return dash + _NOT_KEY.sub("", text).casefold()[:_KEY_CHARS]

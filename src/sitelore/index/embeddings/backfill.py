@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Sequence
 
+from sitelore.background import wait
 from sitelore.model.errors import EmbeddingFailed, TextsRefused
 from sitelore.model.ids import SiteId
 from sitelore.model.search import IndexProgress, TextToEmbed
@@ -13,7 +15,9 @@ from sitelore.ports import Embedder, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
-BATCH = 16
+BATCH = 64
+LISTED_TEXTS = 1_000
+"""Texts that are listed at once, the most important first: listing orders all pages that lack vectors."""
 _MAX_REFUSALS_IN_A_ROW = 8
 _MAX_REFUSALS = 1000
 
@@ -25,21 +29,27 @@ async def embed_missing(
     site: SiteId | None = None,
     stop: asyncio.Event | None = None,
     batch: int = BATCH,
+    cpu_share: float = 1.0,
 ) -> AsyncIterator[IndexProgress]:
-    """Embed every text that has no vector, and report progress after each batch.
+    """Embed every text that has no vector, the most important pages first, and report progress after each batch.
 
     A batch is stored before the next one starts, so it can be interrupted anywhere. Texts that the model refuses are skipped,
     and tried again the next time. Raises `EmbeddingFailed` when the embedder is unavailable; finished batches are kept.
+    `cpu_share`: the share of one core that this process may use meanwhile; after each batch it pauses for the rest.
     """
     stats = await search_index.site_stats(embedder.model)
     # An upper bound: chunks with equal texts share a vector.
     total = sum(entry.chunks - entry.embedded for entry in stats if site in {None, entry.site})
     done, refused, in_a_row = 0, dict[str, str](), 0
+    listed: list[TextToEmbed] = []
     while not (stop and stop.is_set()):
-        pending = await search_index.texts_to_embed(embedder.model, batch + len(refused), site)
-        texts = [text for text in pending if text.text_hash not in refused][:batch]
+        if not listed:
+            listed = await search_index.texts_to_embed(embedder.model, LISTED_TEXTS + len(refused), site)
+            listed = [text for text in listed if text.text_hash not in refused]
+        texts, listed = listed[:batch], listed[batch:]
         if not texts:
             break
+        cpu_before = time.process_time()
         vectors, failed = await _embed(embedder, texts)
         if vectors:
             await search_index.put_vectors(embedder.model, vectors)
@@ -49,6 +59,9 @@ async def embed_missing(
             raise EmbeddingFailed(next(reversed(refused.values())))
         done += len(vectors)
         yield _progress(total, done, refused)
+        pause_s = (time.process_time() - cpu_before) * (1 / cpu_share - 1)
+        if pause_s > 0:
+            await wait(stop or asyncio.Event(), pause_s)
 
 
 async def _embed(embedder: Embedder, texts: Sequence[TextToEmbed]) -> tuple[list[tuple[str, bytes]], dict[str, str]]:

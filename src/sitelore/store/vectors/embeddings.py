@@ -9,16 +9,29 @@ import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import TextToEmbed
-from sitelore.store.index.reads import has_vector, headings_of, of_stale_page
+from sitelore.store.index.reads import has_vector, headings_of
 from sitelore.store.rows import storable
-from sitelore.store.schema import chunk_texts, chunks, models, sites, vectors
+from sitelore.store.schema import IS_HIDDEN, chunk_texts, chunks, links, models, pages, sites, vectors
 from sitelore.store.statements import BATCH, SITE, TENANT, Statement, execute_many, insert_for, select_in_batches, upsert
 
-_without_vector = (
-    sa.select(chunks.c.site_id, chunks.c.number, chunks.c.text_hash)
-    .where(chunks.c.tenant_id == TENANT, ~of_stale_page(), ~has_vector(sa.bindparam("model", type_=sa.Integer)))
-    .order_by(chunks.c.site_id, chunks.c.number)
+_MODEL = sa.bindparam("model", type_=sa.Integer)
+_of_chunk = sa.and_(
+    pages.c.tenant_id == chunks.c.tenant_id, pages.c.site_id == chunks.c.site_id, pages.c.number == chunks.c.page
+)
+_inlinks = sa.select(sa.func.count()).select_from(links).where(links.c.tenant_id == TENANT, links.c.target_id == pages.c.url_id)
+_pages_without_vector = (
+    sa.select(pages.c.site_id, pages.c.number)
+    .where(pages.c.tenant_id == TENANT, pages.c.number.is_not(None), sa.text(f"NOT {IS_HIDDEN}"))
+    .where(sa.exists(sa.literal_column("1")).where(_of_chunk, ~has_vector(_MODEL)))
+    .order_by(_inlinks.scalar_subquery().desc(), sa.func.coalesce(pages.c.published_at, pages.c.fetched_at).desc())
+    .order_by(pages.c.site_id, pages.c.number)
     .limit(sa.bindparam("max_rows", type_=sa.Integer))
+)
+"""Pages with chunks that have no vector, the most linked ones first, then the newest."""
+_chunks_without_vector = (
+    sa.select(chunks.c.page, chunks.c.number, chunks.c.text_hash)
+    .where(chunks.c.tenant_id == TENANT, chunks.c.site_id == SITE, chunks.c.page.in_(BATCH), ~has_vector(_MODEL))
+    .order_by(chunks.c.number)
 )
 _texts = sa.select(chunk_texts.c.number, chunk_texts.c.headings, chunk_texts.c.lead, chunk_texts.c.text).where(
     chunk_texts.c.tenant_id == TENANT, chunk_texts.c.site_id == SITE, chunk_texts.c.number.in_(BATCH)
@@ -39,24 +52,46 @@ def texts_to_embed(
     versions = (count, versions_sum or 0, 0 if model_row is None else model_row.version)
     if nothing_to_embed.get((model, site)) == versions:
         return []
-    query = _without_vector if site is None else _without_vector.where(chunks.c.site_id == site)
-    missing: dict[str, tuple[int, int]] = {}
-    for row in conn.execute(query, {"tenant": tenant, "model": 0 if model_row is None else model_row.id, "max_rows": limit}):
-        missing.setdefault(row.text_hash, (row.site_id, row.number))
+    values = {"tenant": tenant, "model": 0 if model_row is None else model_row.id}
+    missing = _missing_texts(conn, values, limit, site)
     if not missing and limit > 0:
         nothing_to_embed[model, site] = versions
     return _texts_of_chunks(conn, tenant, missing)
+
+
+def _missing_texts(conn: sa.Connection, values: dict[str, int], limit: int, site: SiteId | None) -> dict[str, tuple[int, int]]:
+    """Hash, site and chunk of texts without a vector, those of the most important pages first."""
+    query = _pages_without_vector if site is None else _pages_without_vector.where(pages.c.site_id == site)
+    ordered = [tuple(row) for row in conn.execute(query, {**values, "max_rows": limit})]
+    by_site: dict[int, list[int]] = {}
+    for site_id, page in ordered:
+        by_site.setdefault(site_id, []).append(page)
+    of_page: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    for site_id, numbers in by_site.items():
+        rows = select_in_batches(
+            conn, _chunks_without_vector, numbers, tenant=values["tenant"], site=site_id, model=values["model"]
+        )
+        for row in rows:
+            of_page.setdefault((site_id, row.page), []).append((row.text_hash, row.number))
+    missing: dict[str, tuple[int, int]] = {}
+    for site_id, page in ordered:
+        for text_hash, number in of_page.get((site_id, page), ()):
+            if len(missing) >= limit:
+                return missing
+            missing.setdefault(text_hash, (site_id, number))
+    return missing
 
 
 def _texts_of_chunks(conn: sa.Connection, tenant: TenantId, missing: dict[str, tuple[int, int]]) -> list[TextToEmbed]:
     by_site: dict[int, dict[int, str]] = {}
     for text_hash, (site, number) in missing.items():
         by_site.setdefault(site, {})[number] = text_hash
-    return [
-        TextToEmbed(hashes[row.number], _embedded_text(row))
+    texts = {
+        hashes[row.number]: _embedded_text(row)
         for site, hashes in by_site.items()
         for row in select_in_batches(conn, _texts, hashes, tenant=tenant, site=site)
-    ]
+    }
+    return [TextToEmbed(text_hash, texts[text_hash]) for text_hash in missing if text_hash in texts]
 
 
 def _embedded_text(row: Any) -> Any:
