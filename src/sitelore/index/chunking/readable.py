@@ -62,7 +62,7 @@ UNCHANGED = SourceMap()
 
 def removed_ranges(markdown: str) -> list[Range]:
     """The ranges of a Markdown text that a reader does not see: brackets and targets of links, references to footnotes."""
-    if not any(sign in markdown for sign in _SIGNS):
+    if not _may_hold_links(markdown):
         return []
     ranges: list[Range] = []
     at, fence = 0, ""
@@ -98,6 +98,10 @@ def without_ranges(text: str, ranges: list[Range]) -> tuple[str, SourceMap]:
     return "".join(parts), SourceMap(tuple(starts), tuple(removed), tuple(labels))
 
 
+def _may_hold_links(text: str) -> bool:
+    return any(sign in text for sign in _SIGNS)
+
+
 def _in_range(text: str, start: int, end: int, depth: int) -> Iterator[Range]:
     while (mark := _MAY_BE_LINK.search(text, start, end)) is not None:
         link = _LINK.match(text, mark.start(), end)
@@ -107,7 +111,7 @@ def _in_range(text: str, start: int, end: int, depth: int) -> Iterator[Range]:
         if link["open"] is not None:
             first, last = link.span("label")
             yield link.start(), first
-            if depth < _MAX_NESTING:
+            if depth < _MAX_NESTING and _may_hold_links(link["label"]):
                 yield from _in_range(text, first, last, depth + 1)
             yield last, link.end()
         elif text[link.start()] == "[":
