@@ -90,7 +90,7 @@ def test_a_newcomer_gets_from_the_link_to_a_schedule_without_a_dead_end(tmp_path
         tab.get_by_label("Crawl it again").select_option("Every Monday at 3:00")
         expect(tab.get_by_text("The next five times")).to_be_visible()
         way.click(tab.get_by_role("button", name="Save settings").first)
-        expect(tab.get_by_text("Saved.").first).to_be_visible()
+        expect(tab.get_by_text("Saved.", exact=True)).to_be_visible()
         way.reached("schedule")
 
         [channel] = server.api.get("/tenant/v1/channels")["channels"]
