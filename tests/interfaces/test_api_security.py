@@ -267,6 +267,9 @@ def test_a_failing_ledger_gives_a_problem_response(tmp_path: Path) -> None:
         async def list_runs(self, _: object) -> None:
             raise RuntimeError("a mistake of ours, with a secret in it")
 
+        async def count_runs(self, _: str) -> dict[str, int]:
+            return {}
+
     @asynccontextmanager
     async def broken() -> AsyncIterator[AppContext]:
         async with idle_app(tmp_path) as idle:

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.interfaces.cli import COMMAND, environment, error_line, sitelore
 from tests.interfaces.mcp_app import FakeBackend
 
 from sitelore.app.demo_site import demo_site
+from sitelore.extras import install_command
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.platform.accounts import MCP_SCOPES, TENANT_SCOPES, Caller, TokenKind
 from sitelore.platform.accounts.accounts import AccountService, TokenRequest
@@ -150,8 +152,8 @@ def test_an_invalid_option_gives_a_one_line_error(arguments: tuple[str, ...], se
 
 
 def test_without_the_extra_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("sitelore.extras.find_spec", lambda name: None)
-    assert "pip install 'sitelore[mcp]'" in error_line(sitelore("mcp", "--data", tmp_path))
+    monkeypatch.setattr("sitelore.extras.find_spec", lambda name: None if name == "mcp" else find_spec(name))
+    assert install_command("mcp") in error_line(sitelore("mcp", "--data", tmp_path))
 
 
 async def test_the_api_serves_mcp_behind_its_own_security_middleware(tmp_path: Path) -> None:
