@@ -90,7 +90,7 @@ def pages(origin: str) -> dict[str, Answer]:
 
 
 def change(site: dict[str, Answer]) -> None:
-    """Change the site: a page mended, one broken, one new, one gone, one with other words."""
+    """Change the site: a page fixed, one broken, one new, one gone, one with other words."""
     site["/shop/4"] = _shop_page(4)
     site["/shop/5"] = page("", prose("shop 5", 90), links=("/", "/nowhere"))
     site["/shop/10"] = _shop_page(10)

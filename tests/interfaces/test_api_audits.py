@@ -25,7 +25,7 @@ from sitelore.serve.context import ApiSettings
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """A server over a site that was audited twice; `/a` was mended in between."""
+    """A server over a site that was audited twice; `/a` was fixed in between."""
 
     api: Api
     site: str

@@ -237,7 +237,7 @@ def test_a_directory_with_several_sites_needs_the_name_of_one(tmp_path: Path) ->
     assert done.stderr == ""
 
 
-def test_new_shows_only_what_a_run_opened_and_mended_findings_count_as_resolved(tmp_path: Path) -> None:
+def test_new_shows_only_what_a_run_opened_and_fixed_findings_count_as_resolved(tmp_path: Path) -> None:
     data = tmp_path / "data"
     pages = {
         "/": page("Start of the site", prose("start"), links=("/a", "/lost")),

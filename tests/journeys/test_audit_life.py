@@ -1,4 +1,4 @@
-"""The life of findings over crawls: what is mended resolves, what was not read stays, and audits run beside a server."""
+"""The life of findings over crawls: what is fixed resolves, what was not read stays, and audits run beside a server."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
             yield Site(app, http_server, pages)
 
 
-async def test_mending_one_page_resolves_exactly_its_finding_and_breaking_it_again_is_a_regression(site: Site) -> None:
+async def test_fixing_one_page_resolves_exactly_its_finding_and_breaking_it_again_is_a_regression(site: Site) -> None:
     first = await site.crawl()
     assert await audit_due_runs(site.app) == 1
     before = await site.open_at(first)

@@ -1,4 +1,4 @@
-"""Patches that mend findings: applied to the sources of real crawled sites, after which the same rule passes."""
+"""Patches that fix findings: applied to the sources of real crawled sites, after which the same rule passes."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def fixed(
     return Fixed(before, fixes, after)
 
 
-async def test_twenty_rules_are_mended_in_a_static_site_and_every_other_byte_stays(tmp_path: Path) -> None:
+async def test_twenty_rules_are_fixed_in_a_static_site_and_every_other_byte_stays(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     checkout.mkdir()
     pages = static_pages()
@@ -199,7 +199,7 @@ def hugo(folder: Path) -> Mapping[str, Answer]:
     return {**pages, "/moved": redirect("/guide/wheels/")}
 
 
-async def test_front_matter_links_headings_and_the_template_of_a_hugo_site_are_mended(tmp_path: Path) -> None:
+async def test_front_matter_links_headings_and_the_template_of_a_hugo_site_are_fixed(tmp_path: Path) -> None:
     checkout = tmp_path / "site"
     description = "All about the mills of the valley, and of those who built them."
     home = f'---\ntitle: "The mills of the valley"\ndescription: "{description}"\n---\n'
@@ -222,7 +222,7 @@ async def test_front_matter_links_headings_and_the_template_of_a_hugo_site_are_m
         return {each.key: "en" for each in result.findings if each.rule == "lang-missing"}
 
     site = await fixed(tmp_path, checkout, hugo, words)
-    assert_mended(site, "description-missing", "lang-missing", "viewport-missing", "heading-skip", "redirected-internal-link",
+    assert_fixed(site, "description-missing", "lang-missing", "viewport-missing", "heading-skip", "redirected-internal-link",
                   "broken-internal-link", "h1-missing")  # fmt: skip
     by_rule = {each.finding.rule: each for each in site.fixes.proposals}
     assert by_rule["lang-missing"].path == "layouts/_default/baseof.html"
@@ -262,7 +262,7 @@ async def test_pages_of_an_mkdocs_site_are_found_by_their_edit_links_and_links_t
     }
     write(checkout, files)
     site = await fixed(tmp_path, checkout, mkdocs)
-    assert_mended(site, "description-missing", "heading-skip", "redirected-internal-link", "broken-internal-link")
+    assert_fixed(site, "description-missing", "heading-skip", "redirected-internal-link", "broken-internal-link")
     assert {each.mapping.partition(",")[0] for each in site.fixes.proposals} == {"edit link"}
     assert "[Broken](wheels.md#parts)" in (checkout / "docs/guide/water.md").read_text()
     assert "[Moved](wheels.md)" in (checkout / "docs/guide/wheels.md").read_text()
@@ -288,7 +288,7 @@ def sphinx(folder: Path) -> Mapping[str, Answer]:
     return {**pages, "/": pages["/index.html"], "/moved.html": redirect("/wheels.html")}
 
 
-async def test_links_descriptions_and_images_of_a_sphinx_site_are_mended(tmp_path: Path) -> None:
+async def test_links_descriptions_and_images_of_a_sphinx_site_are_fixed(tmp_path: Path) -> None:
     checkout = tmp_path / "site"
     files = {
         "source/conf.py": "project = 'Mills'\n",
@@ -302,7 +302,7 @@ async def test_links_descriptions_and_images_of_a_sphinx_site_are_mended(tmp_pat
         return {each.key: "A mill" for each in result.findings if each.rule == "image-alt-missing"}
 
     site = await fixed(tmp_path, checkout, sphinx, words)
-    assert_mended(site, "description-missing", "redirected-internal-link", "broken-internal-link", "image-alt-missing")
+    assert_fixed(site, "description-missing", "redirected-internal-link", "broken-internal-link", "image-alt-missing")
     assert {each.mapping.partition(",")[0] for each in site.fixes.proposals} == {"generator"}
     assert "`Broken <wheels.html>`__" in (checkout / "source/water.rst").read_text()
 
@@ -332,7 +332,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
         path.write_text(text)
 
 
-def assert_mended(site: Fixed, *rules: str) -> None:
+def assert_fixed(site: Fixed, *rules: str) -> None:
     """Every finding of these rules had a proposal and is gone."""
     for rule in rules:
         reasons = [(each.finding.url, each.reason) for each in site.fixes.refusals if each.finding.rule == rule]

@@ -117,7 +117,7 @@ async def world(host: StandIn, tmp_path: Path) -> AsyncIterator[World]:
             yield made
 
 
-async def test_a_draft_mends_the_findings_of_a_rule_and_the_next_crawl_after_its_merge_resolves_them(world: World) -> None:
+async def test_a_draft_fixes_the_findings_of_a_rule_and_the_next_crawl_after_its_merge_resolves_them(world: World) -> None:
     await world.connect()
     before = world.host.head("main")
     request = await world.request()
@@ -389,7 +389,7 @@ async def test_another_base_branch_can_be_named_and_a_missing_one_is_reported(wo
         await world.connect(base="--upload-pack=x")
 
 
-async def test_a_request_for_chosen_findings_mends_these_alone(world: World) -> None:
+async def test_a_request_for_chosen_findings_fixes_these_alone(world: World) -> None:
     await world.connect()
     records = await world.app.audits.unseen_findings(world.site, "", "")
     [chosen] = [each for each in records if each.finding.rule == "lang-missing" and each.finding.url.endswith("/b.html")]

@@ -114,12 +114,12 @@ async def test_a_changed_page_gets_a_new_version_and_its_old_links_no_longer_cou
 
 async def test_another_document_of_an_unchanged_page_replaces_that_of_its_version(ledger: SqlLedger) -> None:
     site = await store(ledger, {"a": page("x", to("broken"), facts=compress(b"f1"))})
-    another = replace(page("x", to("mended"), facts=compress(b"f2")), document=BlobKey("another"))
+    another = replace(page("x", to("fixed"), facts=compress(b"f2")), document=BlobKey("another"))
     await store(ledger, {"a": another}, NOW + 5, changed=False)
     [only] = await ledger.page_history(site, u("a"))
     assert (only.seen_at, only.ended_at, only.document, only.facts) == (NOW, None, "another", b"f2")
     assert await sources(ledger, site, "broken") == []
-    assert await sources(ledger, site, "mended") == [("/a", 0, "", "", False)]
+    assert await sources(ledger, site, "fixed") == [("/a", 0, "", "", False)]
 
 
 async def test_a_fetch_with_the_same_document_writes_nothing(ledger: SqlLedger) -> None:

@@ -474,7 +474,7 @@ class InsightsView(msgspec.Struct, frozen=True):
 
 
 class FixProposalView(msgspec.Struct, frozen=True):
-    """A proposal that mends a finding in the HTML of its page, or the reason why there is none."""
+    """A proposal that fixes a finding in the HTML of its page, or the reason why there is none."""
 
     before: str
     """The lines of the HTML that change."""

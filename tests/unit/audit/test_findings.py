@@ -100,7 +100,7 @@ def test_people_ignore_a_finding_a_page_or_a_rule(ignore: Ignore, is_ignored: bo
     assert record.ignored == (ignore if is_ignored else None)
 
 
-def test_an_ignored_finding_opens_again_when_its_time_is_over_and_resolves_when_it_is_mended() -> None:
+def test_an_ignored_finding_opens_again_when_its_time_is_over_and_resolves_when_it_is_fixed() -> None:
     ignore = Ignore("title-missing", "next week", key=finding().key, until=NOW + 7 * DAY)
     first = merge([], [finding()], PAGE, ignores=[ignore])
     second = merge(first, [finding()], PAGE, at=NOW + DAY)
@@ -119,7 +119,7 @@ def test_the_key_depends_on_the_problem_and_not_on_its_place() -> None:
     assert keys[0] == keys[1]
 
 
-def test_mending_one_link_resolves_exactly_that_finding() -> None:
+def test_fixing_one_link_resolves_exactly_that_finding() -> None:
     pages: Pages = {
         "/": HOME,
         "/other": html(links="/ /page /lost", seed=3, title="Wind mills of the south"),

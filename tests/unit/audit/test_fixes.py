@@ -1,4 +1,4 @@
-"""Edits that mend findings: the rule passes afterwards, every other byte stays, and what is not clear is refused."""
+"""Edits that fix findings: the rule passes afterwards, every other byte stays, and what is not clear is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .sites import BASE, Audited, Spec, address, audit, html, state
 
 @dataclass(frozen=True)
 class Case:
-    """A page with a fault, the other pages of its site, and what the mended page must hold."""
+    """A page with a fault, the other pages of its site, and what the fixed page must hold."""
 
     page: str
     holds: str
@@ -84,7 +84,7 @@ def context_of(site: Audited, finding: Finding, **more: Any) -> FixContext:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_a_mended_page_passes_its_rule_and_keeps_every_other_byte(rule: str) -> None:
+def test_a_fixed_page_passes_its_rule_and_keeps_every_other_byte(rule: str) -> None:
     each = CASES[rule]
     before = site_of(each, each.page)
     [finding] = [each_finding for each_finding in before.of(rule) if each_finding.url == f"{BASE}/page"]
@@ -156,7 +156,7 @@ MARKDOWN: list[tuple[str, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("rule", "evidence", "text", "expected"), MARKDOWN)
-def test_markdown_is_mended_in_place(rule: str, evidence: dict[str, Any], text: str, expected: str) -> None:
+def test_markdown_is_fixed_in_place(rule: str, evidence: dict[str, Any], text: str, expected: str) -> None:
     assert apply_edits(text, MARKUP_FIXES[rule](text, plain_context(finding(rule, **evidence)))) == expected
 
 
@@ -274,7 +274,7 @@ def test_a_source_that_is_not_clear_is_refused(files: dict[str, str], reason: st
         Checkout(files).source_of(f"{BASE}/a/", TEXT)
 
 
-def test_what_every_page_has_is_mended_in_the_one_template() -> None:
+def test_what_every_page_has_is_fixed_in_the_one_template() -> None:
     head = "<html><head></head><body>{{ .Content }}</body></html>"
     checkout = Checkout({"hugo.toml": "", "content/docs/page.md": TEXT, "layouts/base.html": head})
     fault = finding("viewport-missing", viewports=0)

@@ -15,7 +15,7 @@ SENTENCES = (
     "In spring the meadow below is under water for a week, which is why the path runs along the ridge.",
     "Every miller kept a list of the floods, and the last entry is from the year the railway came.",
     "What is left of the machinery was sold to a museum, where children may turn a small copy of the wheel.",
-    "The roof was mended twice, first with slate and then with tin, and both times by the same carpenter.",
+    "The roof was repaired twice, first with slate and then with tin, and both times by the same carpenter.",
     "On quiet evenings the owls that nest in the loft can be heard as far as the station.",
 )
 PROSE = "".join(f"<p>{sentence}</p>" for sentence in SENTENCES)

@@ -1,4 +1,4 @@
-/** Findings one by one: the page, the evidence, the change that mends it, and decisions to ignore it. */
+/** Findings one by one: the page, the evidence, the change that fixes it, and decisions to ignore it. */
 import { Alert, Button, Group, Modal, Paper, Radio, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'

@@ -98,7 +98,7 @@ class CannotFix(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FixSelection:
-    """The findings to mend: all open ones of these rules, or those with these keys."""
+    """The findings to fix: all open ones of these rules, or those with these keys."""
 
     rules: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()

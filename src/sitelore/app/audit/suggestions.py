@@ -2,7 +2,7 @@
 
 A model only writes a title, a description or an alternative text: one line within limits of length, never a file or a diff.
 The text of the page goes along as quoted data, redacted, and not at all where it carries instructions to models. Whatever
-the model answers is marked as not checked by a person, and the rule itself decides whether the patch mends its finding.
+the model answers is marked as not checked by a person, and the rule itself decides whether the patch fixes its finding.
 """
 
 from __future__ import annotations

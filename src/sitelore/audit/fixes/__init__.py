@@ -1,1 +1,1 @@
-"""Proposals that mend findings: which source file made a page, and edits of it that keep every other byte."""
+"""Proposals that fix findings: which source file made a page, and edits of it that keep every other byte."""

@@ -1,4 +1,4 @@
-"""Edits of HTML that mend findings, one function for each rule."""
+"""Edits of HTML that fix findings, one function for each rule."""
 
 from __future__ import annotations
 
@@ -377,7 +377,7 @@ HTML_FIXES: Mapping[str, HtmlFix] = {
     "jsonld-invalid": _json_ld,
     "copyright-stale": _copyright,
 }
-"""The rules whose findings can be mended in HTML."""
+"""The rules whose findings can be fixed in HTML."""
 
 TEMPLATE_RULES = frozenset(
     {
@@ -390,4 +390,4 @@ TEMPLATE_RULES = frozenset(
         "copyright-stale",
     }
 )
-"""Rules whose findings are mended in the template where a generator makes the pages."""
+"""Rules whose findings are fixed in the template where a generator makes the pages."""

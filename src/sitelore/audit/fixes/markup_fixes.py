@@ -1,4 +1,4 @@
-"""Edits of Markdown, reStructuredText and robots.txt that mend findings."""
+"""Edits of Markdown, reStructuredText and robots.txt that fix findings."""
 
 from __future__ import annotations
 
@@ -230,4 +230,4 @@ MARKUP_FIXES: Mapping[str, MarkupFix] = {
     "h1-missing": _first_heading,
     "heading-skip": _skipped_level,
 }
-"""The rules whose findings can be mended in Markdown and reStructuredText."""
+"""The rules whose findings can be fixed in Markdown and reStructuredText."""

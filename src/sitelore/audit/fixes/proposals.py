@@ -21,7 +21,7 @@ FIXABLE = frozenset({*HTML_FIXES, *MARKUP_FIXES, "robots-txt-invalid"})
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Edits that mend a finding."""
+    """Edits that fix a finding."""
 
     finding: Finding
     path: str
@@ -87,7 +87,7 @@ def _proposal(context: FixContext, text: str, path: str, mapping: str) -> Propos
     elif kind in {SourceKind.MARKDOWN, SourceKind.RST} and finding.rule in MARKUP_FIXES:
         edits = tuple(MARKUP_FIXES[finding.rule](text, context))
     else:
-        raise NoFix("the rule cannot be mended in this kind of file")
+        raise NoFix("the rule cannot be fixed in this kind of file")
     after = apply_edits(text, edits)
     if after == text:
         raise NoFix("the file has it already; crawl the site again")

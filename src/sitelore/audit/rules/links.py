@@ -1,4 +1,4 @@
-"""Rules about the links of a page. Each sits on the page that has the link, where it can be mended."""
+"""Rules about the links of a page. Each sits on the page that has the link, where it can be fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sitelore fix`: proposals that mend findings, as patches, as HTML before and after, or as a draft pull request."""
+"""`sitelore fix`: proposals that fix findings, as patches, as HTML before and after, or as a draft pull request."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def _work_on_requests(data: Path, site: str | None, rules: Collection[str]
     from sitelore.audit.fixes.proposals import FIXABLE
 
     if open_one and not rules:
-        raise UsageError("--pull-request needs --rule ID (or a pattern): one pull request mends one kind of findings")
+        raise UsageError("--pull-request needs --rule ID (or a pattern): one pull request fixes one kind of findings")
     async with build_app(data, writing=True) as app:
         run = await find_audited_run(app, data, site, None)
         service = app.fix_service()

@@ -56,7 +56,7 @@ class Endpoint:
 
 
 class TemporaryFailure(Exception):
-    """A failure that a retry may mend."""
+    """A failure that a retry may fix."""
 
     def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
         super().__init__(reason)

@@ -56,7 +56,7 @@ class Finding:
 
     rule: str
     url: str
-    """The page on which it can be mended; the start page for findings of the whole site."""
+    """The page on which it can be fixed; the start page for findings of the whole site."""
     severity: Severity
     evidence: Evidence
     key: str
@@ -94,7 +94,7 @@ class IgnoreScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """A person's decision not to mend a finding."""
+    """A person's decision not to fix a finding."""
 
     rule: str
     reason: str

@@ -86,7 +86,7 @@ class FixRequest:
     url: str = ""
     """Of the pull request."""
     findings: tuple[str, ...] = ()
-    """The keys of the findings that the pull request mends."""
+    """The keys of the findings that the pull request fixes."""
     merged_at: float | None = None
     error: str = ""
 

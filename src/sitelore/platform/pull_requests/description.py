@@ -53,7 +53,7 @@ def description_of(proposals: Sequence[Proposal], left_out: int) -> str:
 
 def _introduction(proposals: Sequence[Proposal], left_out: int) -> Iterator[str]:
     files = sorted({proposal.path for proposal in proposals})
-    yield f"An audit of the site found problems that this change mends, in {len(files)} file{'s' if len(files) != 1 else ''}."
+    yield f"An audit of the site found problems that this change fixes, in {len(files)} file{'s' if len(files) != 1 else ''}."
     for rule_id in sorted({proposal.finding.rule for proposal in proposals}):
         rule = RULES[rule_id]
         yield f"**{rule.title}** (`{rule_id}`, {rule.severity.value}). {rule.explanation} {rule.fix}"

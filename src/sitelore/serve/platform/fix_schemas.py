@@ -36,7 +36,7 @@ class NewRepository(BaseModel):
 
 
 class Selection(BaseModel):
-    """The findings to mend: those with these ids, or all open ones of these rules."""
+    """The findings to fix: those with these ids, or all open ones of these rules."""
 
     model_config = _BODY
 
@@ -65,7 +65,7 @@ class FixView(msgspec.Struct, frozen=True):
     state: FixState
     rules: list[str]
     findings: list[str]
-    """The ids of the findings that the pull request mends."""
+    """The ids of the findings that the pull request fixes."""
     repository: str
     branch: str
     number: int | None

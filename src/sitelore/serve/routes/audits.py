@@ -89,7 +89,7 @@ class Decision(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    reason: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*$", description="Why it is not mended.")]
+    reason: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*$", description="Why it is not fixed.")]
     scope: Annotated[
         str,
         Field(

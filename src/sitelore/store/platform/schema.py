@@ -357,7 +357,7 @@ fix_requests = sa.Table(
     # The name of the set of findings; the branch has a number after it when one was merged before.
     sa.Column("subject", Key, nullable=False),
     sa.Column("branch", Key, nullable=False),
-    # JSON arrays: rules, chosen findings (empty: all of the rules), and the findings that the pull request mends.
+    # JSON arrays: rules, chosen findings (empty: all of the rules), and the findings that the pull request fixes.
     sa.Column("rules", sa.Text, nullable=False),
     sa.Column("chosen", sa.Text, nullable=False),
     sa.Column("findings", sa.Text, nullable=False),
