@@ -19,7 +19,7 @@ import msgspec
 
 from sitelore.app.app import App
 from sitelore.app.audit.phase import AuditResult
-from sitelore.app.audit.suggestions import MAX_REQUESTS, WORD_RULES, ModelEndpoint, NoSuggestion, Suggestion, suggest
+from sitelore.app.audit.suggestions import MAX_REQUESTS, WORD_RULES, NoSuggestion, Suggestion, suggest
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.fixes.checkout import CONFIGURATION, Checkout
 from sitelore.audit.fixes.html_fixes import HTML_FIXES, TEMPLATE_RULES
@@ -30,6 +30,7 @@ from sitelore.audit.site import Site, TargetKind
 from sitelore.export.files import atomic_file
 from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
 from sitelore.extract.page import read
+from sitelore.index.embeddings.endpoint import Endpoint
 from sitelore.model.audit.findings import Finding, FindingRecord
 from sitelore.model.document import ReadOptions
 from sitelore.model.errors import UsageError
@@ -130,7 +131,7 @@ async def find_fixes(
 
 
 async def suggested_words(
-    app: App, result: AuditResult, records: Iterable[FindingRecord], words: Mapping[str, str], endpoint: ModelEndpoint
+    app: App, result: AuditResult, records: Iterable[FindingRecord], words: Mapping[str, str], endpoint: Endpoint
 ) -> tuple[dict[str, Suggestion], list[Refusal]]:
     """Words of a model for findings that have none of a person, at most `MAX_REQUESTS`, and why others have none."""
     pages, suggestions, refusals = _Pages(app, result), dict[str, Suggestion](), list[Refusal]()

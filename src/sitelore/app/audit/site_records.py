@@ -1,4 +1,4 @@
-"""What a run stored about sitemaps and media files, and what its pages say to language models, as records for audit rules."""
+"""Records for audit rules: sitemaps and media files of a run, and instructions to language models in its pages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _QUOTATION_MARKS = frozenset("\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019")
 
 @dataclass(slots=True)
 class SiteFiles:
-    """What the rows of a run say about its sitemaps and media, and the origins of its URLs."""
+    """The sitemaps and media in the rows of a run, and the origins of its URLs."""
 
     origins: set[str] = field(default_factory=set)
     sitemaps: list[UrlRow] = field(default_factory=list)
@@ -98,7 +98,7 @@ class SiteFiles:
 
 
 def media_file(row: UrlRow) -> MediaFile | None:
-    """What a row says about a media file or document; None when it says nothing about the file."""
+    """The media file or document of a row; None when the row holds nothing about it."""
     file = MediaFile(str(row.url), row.status_code or 0, _media_type(row), size=row.body_bytes)
     if row.state in KEPT or row.skip_reason in UNCHANGED:
         is_empty = file.content_type in _DOCUMENTS and row.kind is RowKind.PAGE and not row.word_count
@@ -173,7 +173,7 @@ def instructions_of(page: AuditPage, *, is_scanned: bool) -> Iterator[Instructio
 
 
 def _place(markdown: str, evidence: str) -> str:
-    """Where a text stands: in code, in a quotation, or in the text itself."""
+    """The place of a text: code, a quotation, or the running text."""
     at = markdown.find(evidence)
     if any(match.start() <= at < match.end() for match in _CODE.finditer(markdown)):
         return "code"

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from sitelore.index.embeddings.endpoint import Endpoint
 from sitelore.index.prompt_injection import find_flags
 from sitelore.json_client import RequestFailed, send_request
 from sitelore.model.audit.findings import Finding
@@ -46,27 +47,7 @@ WORD_RULES: Mapping[str, WordRule] = {
 """The rules for which a model may write the words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelEndpoint:
-    """A chat endpoint: its address, model and key."""
-
-    base: Url
-    model: str
-    key: str = field(default="", repr=False)
-
-    @property
-    def address(self) -> str:
-        """The URL of the chat call."""
-        return f"{self.base.origin}{self.base.path.rstrip('/')}/chat/completions"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The request headers, with the key where there is one."""
-        named = {"Accept": "application/json", "Content-Type": "application/json", "User-Agent": "Sitelore"}
-        return {**named, "Authorization": f"Bearer {self.key}"} if self.key else named
-
-
-def model_endpoint(spec: str, key: str = "") -> ModelEndpoint | None:
+def model_endpoint(spec: str, key: str = "") -> Endpoint | None:
     """The endpoint that `SITELORE_MODEL` names; None when it is empty."""
     if not spec.strip():
         return None
@@ -75,7 +56,7 @@ def model_endpoint(spec: str, key: str = "") -> ModelEndpoint | None:
     if match is None or base is None:
         # The value is not repeated: it may contain a password.
         raise UsageError(f"SITELORE_MODEL cannot be read; it takes {FORM}, and the key in SITELORE_MODEL_KEY")
-    return ModelEndpoint(base, match["model"], key)
+    return Endpoint(base, match["model"], key, task="chat/completions", key_setting="SITELORE_MODEL_KEY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +77,7 @@ class NoSuggestion(Exception):
 Send = Callable[..., Awaitable[Any]]
 
 
-async def suggest(endpoint: ModelEndpoint, finding: Finding, text: CleanText, send: Send = send_request) -> Suggestion:
+async def suggest(endpoint: Endpoint, finding: Finding, text: CleanText, send: Send = send_request) -> Suggestion:
     """Words for a finding by the redacted text of its page; `NoSuggestion` when there are none that can be used."""
     rule = WORD_RULES.get(finding.rule)
     if rule is None:

@@ -62,7 +62,7 @@ class Setting:
     short: str = ""
     """A shorter key, which Python, files and `--set` take as well."""
     unset: str = ""
-    """What happens without a value, where the default is none."""
+    """The behaviour without a value, where the default is none."""
     api: str = ""
     """The field of the API, where it is not the short key or the name in camel case."""
     api_kind: Kind | None = None
@@ -146,7 +146,7 @@ class DomainRules:
         return {"type": "object", "required": ["domain"], "properties": {"domain": {"type": "string"}}}
 
     def hint(self) -> str:
-        """What it is."""
+        """The kind of value."""
         return "rules of a domain"
 
 

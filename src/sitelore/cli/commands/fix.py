@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from sitelore.app.audit.fixing import Fixes
-    from sitelore.app.audit.suggestions import ModelEndpoint
+    from sitelore.index.embeddings.endpoint import Endpoint
     from sitelore.model.platform.fixes import FixRequest
 
 _EXAMPLES = 10
@@ -112,7 +112,7 @@ async def _find(
     rules: Collection[str],
     checkout: Path | None,
     words: Mapping[str, str],
-    endpoint: ModelEndpoint | None,
+    endpoint: Endpoint | None,
 ) -> Fixes:
     from sitelore.app.audit.fixing import base_path_of, find_fixes, read_checkout, suggested_words
     from sitelore.app.audit.phase import audit_run
@@ -132,7 +132,7 @@ async def _find(
         return fixes
 
 
-def _endpoint() -> ModelEndpoint:
+def _endpoint() -> Endpoint:
     from sitelore.app.audit.suggestions import FORM, model_endpoint
     from sitelore.app.settings import operator_settings
 

@@ -1,4 +1,4 @@
-"""Sends requests to a model endpoint with retries: `POST {base}/embeddings` or `/rerank`.
+"""The address and key of a model endpoint, and requests with retries: `POST {base}/embeddings` or `/rerank`.
 
 Errors are one sentence, without the texts, the key or the response.
 """
