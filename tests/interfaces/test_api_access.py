@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -358,7 +359,9 @@ def test_a_server_without_tokens_checks_one_that_is_sent(tmp_path: Path) -> None
         assert Api(api.port, red.token).call("GET", "/crawl-runs", Host="any.example").status == 200
 
 
-def test_crawls_searches_and_exports_of_two_tenants_stay_apart(tmp_path: Path) -> None:
+def test_crawls_searches_and_exports_of_two_tenants_stay_apart(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "sitelore")
+    runs: list[str] = []
     with serve_site(site({"/": page("Boats", prose("harbour"))})) as http_server:
         allowed = (f"{http_server.host}:{http_server.port}",)
         with serving_api(
@@ -373,8 +376,18 @@ def test_crawls_searches_and_exports_of_two_tenants_stay_apart(tmp_path: Path) -
                 for tail in ("export", "export?format=jsonl", "export?format=csv", "urls", "graph"):
                     answer = own.call("GET", f"/crawl-runs/{run}/{tail}")
                     assert answer.status == 200
+                    other = "blue" if name == "red" else "red"
+                    assert not [text for text in (f"{other} boats", *runs) if text in answer.body.decode()]
+                for other_run in runs:
+                    for tail in ("", "/events", "/export", "/summary"):
+                        assert own.call("GET", f"/crawl-runs/{other_run}{tail}").kind == "run-not-found"
+                runs.append(run)
                 assert f"{name} boats" in own.call("GET", f"/crawl-runs/{run}/export?format=jsonl").body.decode()
                 assert api.call("GET", f"/crawl-runs/{run}").kind == "run-not-found", "the operator's own tenant is another one"
                 assert own.get("/crawl-runs")["pagination"]["total"] == 1
                 assert [each["name"] for each in own.get("/sites")["sites"]] == ["127.0.0.1:" + str(http_server.port)]
             assert api.get("/sites")["sites"] == []
+            metrics = api.call("GET", "/metrics").body.decode()
+            assert re.search(r"\b(?:red|blue)\b", metrics) is None
+            assert not [text for text in (http_server.host, *runs) if text in metrics]
+    assert not [record for record in caplog.records if "boats" in f"{record.getMessage()} {record.__dict__}"]
