@@ -2,7 +2,7 @@
 
     python -m bench.long [--pages 50000] [--block 5000]
 
-Serves generated pages of about 3 KB from a process of its own, crawls them as a user does, and then builds the search index
+Serves generated pages of about 3 KB from a process of its own, crawls them without indexing, and then builds the search index
 without embeddings. Pages are small, so that the share of the database is large. CPU and memory (PSS) are those of the process
 tree of the command. Exits 1 when the last block of the index takes more than 1.1 times the CPU of the first one.
 """
@@ -129,7 +129,7 @@ def main() -> None:
     try:
         with serving(options.pages) as (url, count):
             print(f"crawl\n{header}")
-            command = [*sitelore, "crawl", url, *data, "--output", "db", "--delay", "0", "--concurrency", "16"]
+            command = [*sitelore, "crawl", url, *data, "--output", "db", "--no-index", "--delay", "0", "--concurrency", "16"]
             measure_blocks(command, out, count, options.pages, options.block)
         print(f"index\n{header}")
         ledger = out / "data" / "sitelore.db"

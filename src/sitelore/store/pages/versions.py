@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -157,18 +157,24 @@ def _update_statement(_dialect_name: str) -> Statement:
 
 _url_id = sa.bindparam("url_id", type_=sa.BigInteger)
 _max_rows = sa.bindparam("max_rows", type_=sa.Integer)
-_after_version = sa.bindparam("after_version", type_=sa.BigInteger)
-_after_position = sa.bindparam("after_position", type_=sa.Integer)
-# The places of links from their index alone, a part at a time, then their pages, then the rest: a menu links to its pages from
-# everywhere, and one statement for all of it would read all links or all pages of the site, on Postgres or on SQLite.
-_links_to = (
-    sa.select(links.c.version_id, links.c.position)
-    .where(links.c.tenant_id == TENANT, links.c.target_id == _url_id, links.c.version_id >= _after_version)
-    .where(sa.or_(links.c.version_id > _after_version, links.c.position > _after_position))
-    .order_by(links.c.version_id, links.c.position)
-    .limit(_max_rows)
-)
+_before_version = sa.bindparam("before_version", type_=sa.BigInteger)
+_before_position = sa.bindparam("before_position", type_=sa.Integer)
+_LAST_ID = 2**63 - 1
 _LINK_COLUMNS = (links.c.position, links.c.text, links.c.fragment, links.c.rel)
+# The places of links from their index alone, a part at a time, then their pages: a menu links to its pages from everywhere, and
+# one statement for all of it would read all links or all pages of the site, on Postgres or on SQLite. The newest versions first:
+# most of the older ones are not current.
+_places = (
+    sa.select(links.c.version_id, links.c.position)
+    .where(links.c.tenant_id == TENANT, links.c.target_id == _url_id, links.c.version_id <= _before_version)
+    .where(sa.or_(links.c.version_id < _before_version, links.c.position < _before_position))
+    .order_by(links.c.version_id.desc(), links.c.position.desc())
+    .limit(_max_rows)
+).subquery("places")
+_at_place = sa.and_(
+    links.c.tenant_id == TENANT, links.c.version_id == _places.c.version_id, links.c.position == _places.c.position
+)
+_links_to = sa.select(links.c.version_id, *_LINK_COLUMNS).select_from(_places.join(links, _at_place))
 _current_sources = (
     sa.select(page_versions.c.id, site_urls.c.url, site_urls.c.long_url)
     .select_from(
@@ -194,29 +200,23 @@ _outlinks = (
     .order_by(links.c.position)
     .limit(_max_rows)
 )
-_links_of_sources = sa.select(links.c.version_id, *_LINK_COLUMNS).where(
-    links.c.tenant_id == TENANT, links.c.target_id == _url_id, links.c.version_id.in_(BATCH)
-)
 
 
 def inlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
-    """Links to a URL from the current versions of the site's pages that were stored first, by source and position."""
+    """Links to a URL from the current versions of the site's pages that were stored last, by source and position."""
     url_id = find_url_id(conn, tenant, site, url)
-    values = {"tenant": tenant, "url_id": url_id, "max_rows": limit, "after_version": 0, "after_position": -1}
-    places: list[tuple[int, int]] = []
-    names: dict[int, tuple[str, str | None]] = {}
-    while url_id is not None and len(places) < limit:
-        part = [(version, position) for version, position in conn.execute(_links_to, values)]
-        sources = select_in_batches(conn, _current_sources, {version for version, _ in part}, tenant=tenant)
-        names.update((version, (key, long_url)) for version, key, long_url in sources)
-        places += [place for place in part if place[0] in names]
+    values = {"tenant": tenant, "url_id": url_id, "max_rows": limit, "before_version": _LAST_ID, "before_position": 0}
+    shown: list[LinkBetweenPages] = []
+    while url_id is not None and len(shown) < limit:
+        part = sorted(conn.execute(_links_to, values), key=itemgetter(0, 1), reverse=True)
+        sources = select_in_batches(conn, _current_sources, {row[0] for row in part}, tenant=tenant)
+        names = {version: (key, long_url) for version, key, long_url in sources}
+        linked = [_decoded_link((*names[version], *rest)) for version, *rest in part if version in names]
+        shown += [LinkBetweenPages(source, url, *rest) for source, *rest in linked]
         if len(part) < limit:
             break
-        values["after_version"], values["after_position"] = part[-1]
-    shown = set(places[:limit])
-    rows = select_in_batches(conn, _links_of_sources, {version for version, _ in shown}, tenant=tenant, url_id=url_id)
-    linked = sorted(((*names[row[0]], *row[1:]) for row in rows if tuple(row[:2]) in shown), key=itemgetter(0, 2))
-    return [LinkBetweenPages(source, url, *rest) for source, *rest in map(_decoded_link, linked)]
+        values["before_version"], values["before_position"] = part[-1][:2]
+    return sorted(shown[:limit], key=attrgetter("source", "position"))
 
 
 def outlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
