@@ -109,6 +109,19 @@ def test_two_host_headers_are_refused(api: Api) -> None:
         connection.close()
 
 
+@pytest.mark.parametrize(
+    "lengths", [b"Content-Length: 4\r\nTransfer-Encoding: chunked", b"Transfer-Encoding: chunked\r\nContent-Length: 4"]
+)
+def test_a_request_whose_body_has_two_ends_is_refused_with_all_that_follows(api: Api, lengths: bytes) -> None:
+    head = b"POST /crawl-runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + lengths
+    with socket.create_connection(("127.0.0.1", api.port), 30) as connection:
+        connection.sendall(head + b"\r\n\r\n0\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        received = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.count(b"HTTP/1.1") == 1
+    assert b"urn:sitelore:problem:ambiguous-body" in received
+
+
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "[::1]:9", "LOCALHOST:1234", "localhost:"])
 def test_loopback_host_names_are_accepted(api: Api, host: str) -> None:
     assert api.call("GET", "/health", Host=host).status == 200

@@ -19,11 +19,13 @@ from tests.support.workers import export, scaled_app
 
 from sitelore.app.app import App
 from sitelore.app.operations.deletion import (
+    cancel_and_delete_tenant,
     delete_expired,
     delete_runs,
     delete_site,
     delete_tenant,
     keep_deleting_expired,
+    keep_rewriting_files,
     purge_blobs,
     sweep_blobs,
 )
@@ -131,6 +133,31 @@ async def test_a_site_deleted_beside_a_crawl_leaves_no_byte_and_the_crawl_is_und
             assert await crawling == expected
             assert await app.search_service.sites() != []
     assert left_of(data, contents) == []
+
+
+async def test_a_server_writes_its_files_anew_after_the_request_that_deletes(tmp_path: Path) -> None:
+    """What is due survives the process that deleted."""
+    due, database = tmp_path / "rewrite.due", tmp_path / "sitelore.db"
+    with serve_site(marked_site()) as marked:
+        async with embedded(tmp_path, writing=True) as app:
+            tenant = await app.queue.create_tenant("tenant", app.clock())
+            own = replace(app, worker_context=app.worker_context.for_tenant(tenant.id))
+            run = await start_run(own.ledger, crawl_settings(marked.url()), app.clock(), app.redaction)
+            assert (await app.crawl(run, Progress(), asyncio.Event())).state is RunState.COMPLETED
+            contents = stored_bytes(tmp_path)
+            await cancel_and_delete_tenant(app, tenant)
+            assert due.exists()
+    async with embedded(tmp_path, writing=True) as app:
+        stop = asyncio.Event()
+        rewriting = asyncio.create_task(keep_rewriting_files(app, stop, interval_s=0.01))
+        async with asyncio.timeout(20):
+            while due.exists():  # noqa: ASYNC110 - there is no event
+                await asyncio.sleep(0.02)
+        stop.set()
+        await rewriting
+        with closing(sqlite3.connect(database)) as db:
+            assert db.execute("PRAGMA freelist_count").fetchone() == (0,)
+        assert left_of(tmp_path, contents) == []
 
 
 async def test_deleting_a_site_by_command_leaves_no_byte(tmp_path: Path) -> None:

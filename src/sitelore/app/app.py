@@ -198,6 +198,7 @@ class App:
             in_background("audits", partial(self._audit_runs, stop)),
             in_background("webhooks", partial(self._send_webhooks, stop)),
             in_background("pull requests", partial(self._open_pull_requests, stop)),
+            in_background("rewriting of files", partial(self._rewrite_files, stop)),
         ):
             if self.is_shared:
                 from sitelore.app.crawls import maintain  # noqa: PLC0415 see above
@@ -245,6 +246,13 @@ class App:
         from sitelore.app.operations.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
 
         await keep_deleting_expired(self, stop)
+
+    async def _rewrite_files(self, stop: asyncio.Event) -> None:
+        """Write database files anew after deletions. For embedded servers only: commands do so at once."""
+        if not self.is_shared:
+            from sitelore.app.operations.deletion import keep_rewriting_files  # noqa: PLC0415 see above
+
+            await keep_rewriting_files(self, stop)
 
     async def _send_webhooks(self, stop: asyncio.Event) -> None:
         """Deliver events to webhook endpoints. Servers do so, which have the operator's settings for it; workers do not."""

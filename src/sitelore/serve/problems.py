@@ -27,6 +27,7 @@ class ProblemType:
 
 
 BAD_JSON = ProblemType("bad-json", 400, "The body is not JSON")
+AMBIGUOUS_BODY = ProblemType("ambiguous-body", 400, "The end of the body is ambiguous")
 UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed")
 BAD_SIGNATURE = ProblemType("bad-signature", 401, "The signature is not valid")
 FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")

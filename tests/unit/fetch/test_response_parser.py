@@ -71,6 +71,9 @@ def test_a_careless_head_is_read(raw: bytes) -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: 5, 6",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\nContent-Length: 3",
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: gzip",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding : chunked",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding:\x0bchunked",
+        b"HTTP/1.1 200 OK\r\nContent-Length: \xc2\xa03",
         b"HTTP/1.1 200 OK\r\nContent-Length: -5",
         b"HTTP/1.1 200 OK\r\nContent-Length: 0x10",
         b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 30,
@@ -93,6 +96,7 @@ def test_an_invalid_head_is_none(raw: bytes) -> None:
         (b"\r\nTransfer-Encoding: identity\r\nContent-Length: 3", 3, False, True),
         (b"\r\nTransfer-Encoding: gzip", None, False, False),
         (b"\r\nTransfer-Encoding: gzip, chunked", None, True, True),
+        ("\r\nTransfer-Encoding: chun\u212aed".encode(), None, False, False),
         (b"\r\nA: b\r\n folded\r\nContent-Length: 2", 2, False, True),
     ],
 )

@@ -22,7 +22,8 @@ point in time, reads all references to blobs in the database, and deletes what h
 Deleted text does not stay in the files of a data directory: SQLite overwrites it (`secure_delete`), and the write-ahead logs
 are emptied. Copies can remain in unused parts of database pages from which rows were moved, so when a site or a tenant was
 deleted the files are written anew (VACUUM). Beside a crawl that blocks its writes, which wait for 30 s, so a server does so for
-files of up to `VACUUM_BYTES` only; a command has the directory for itself and has no limit.
+files of up to `VACUUM_BYTES` only, and in the background, so that no request waits for it: a file in the directory says that it
+is due. A command has the directory for itself and has no limit.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import functools
 import logging
 import math
 import time
+from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass
 from itertools import islice
 from pathlib import Path
@@ -89,6 +91,9 @@ _RUNS_PER_READ = 100
 _RETENTION_INTERVAL_S = 3600.0
 _RETENTION_DELAY_S = 60.0
 """A process that has just started has other work to do first."""
+_REWRITE_DUE = "rewrite.due"
+"""The file that marks a data directory whose databases are to be written anew."""
+_REWRITE_INTERVAL_S = 2.0
 
 
 def _without_backup(
@@ -145,20 +150,32 @@ async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: floa
 
 
 @_without_backup(purges=False)
-async def delete_channel(app: App, channel: Channel, entry_for: EntryFor, vacuum_bytes: float = VACUUM_BYTES) -> int:
-    """Cancel the crawl of a channel, and delete the channel with its site. Returns the number of blobs deleted with it."""
+async def delete_channel(app: App, channel: Channel, entry_for: EntryFor) -> int:
+    """Cancel the crawl of a channel, and delete the channel with its site. Returns the number of blobs deleted with it.
+
+    The files of a data directory are to be written anew afterwards (`keep_rewriting_files`).
+    """
+    with _rewrite_due_after(app):
+        return await _delete_channel(app, channel, entry_for)
+
+
+async def _delete_channel(app: App, channel: Channel, entry_for: EntryFor) -> int:
     tenant = next(tenant for tenant in await app.queue.tenants() if tenant.id == channel.tenant)
     await _delete_points(tenant, channel.site)
     await app.open_channels().for_tenant(tenant.id).recording(entry_for).delete_channel(channel.id, app.clock())
     await _delete_points(tenant, channel.site)  # an index update may have sent some meanwhile
-    deleted = await _delete_blobs(app, tenant.id)
-    await rewrite_files(app, vacuum_bytes)
-    return deleted
+    return await _delete_blobs(app, tenant.id)
 
 
 @_without_backup(purges=True)
 async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a tenant with all its sites. Returns the number of blobs deleted with it."""
+    deleted = await _delete_tenant(app, tenant)
+    await rewrite_files(app, vacuum_bytes)
+    return deleted
+
+
+async def _delete_tenant(app: App, tenant: Tenant) -> int:
     if tenant.id == DEFAULT_TENANT:
         raise _default_tenant(tenant)
     await _delete_points(tenant)
@@ -172,12 +189,15 @@ async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_B
     media = app.media.of(tenant.id)
     await sweep_media(ledger, media, math.inf)
     await purge_media(ledger, media, math.inf)
-    await rewrite_files(app, vacuum_bytes)
     return deleted
 
 
-async def cancel_and_delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
-    """Cancel the runs of a tenant that have not ended, and delete it. Returns the number of blobs deleted with it."""
+@_without_backup(purges=True)
+async def cancel_and_delete_tenant(app: App, tenant: Tenant) -> int:
+    """Cancel the runs of a tenant that have not ended, and delete it. Returns the number of blobs deleted with it.
+
+    The files of a data directory are to be written anew afterwards, as for a channel.
+    """
     if tenant.id == DEFAULT_TENANT:
         raise _default_tenant(tenant)
     ledger = app.ledger.for_tenant(tenant.id)
@@ -186,7 +206,8 @@ async def cancel_and_delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float
         for run in page[0]:
             await ledger.end_run(run.id, RunState.CANCELLED, app.clock())
             await app.notify_workers(run.id)
-    return await delete_tenant(app, tenant, vacuum_bytes)
+    with _rewrite_due_after(app):
+        return await _delete_tenant(app, tenant)
 
 
 def _default_tenant(tenant: Tenant) -> UsageError:
@@ -304,6 +325,33 @@ async def rewrite_files(app: App, vacuum_bytes: float = math.inf, *, if_free: fl
         for path in (Path(app.database_name), Path(app.blobs_name)):
             if path.exists():
                 await asyncio.to_thread(rewrite, path, vacuum_bytes, if_free)
+        if not if_free:
+            _rewrite_due(app).unlink(missing_ok=True)
+
+
+def _rewrite_due(app: App) -> Path:
+    return Path(app.database_name).with_name(_REWRITE_DUE)
+
+
+@contextmanager
+def _rewrite_due_after(app: App) -> Iterator[None]:
+    """Mark the data directory: before the body, which may be killed, and after it, as a rewrite may have begun meanwhile."""
+    if app.is_shared:
+        yield
+        return
+    _rewrite_due(app).touch()
+    yield
+    _rewrite_due(app).touch()
+
+
+async def keep_rewriting_files(app: App, stop: asyncio.Event, interval_s: float = _REWRITE_INTERVAL_S) -> None:
+    """Write the files of a data directory anew when that is due, until stopped."""
+
+    async def rewrite_if_due() -> None:
+        if _rewrite_due(app).exists():
+            await rewrite_files(app, VACUUM_BYTES)
+
+    await repeat("the rewriting of files", rewrite_if_due, stop, interval_s)
 
 
 @dataclass(frozen=True, slots=True)

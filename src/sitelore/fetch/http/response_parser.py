@@ -84,7 +84,8 @@ def parse_head(raw: bytes) -> ResponseHead | None:
             return None
         headers.append((name, value))
         if name in _FRAMING_HEADERS:
-            framing.setdefault(name, []).extend(part.strip().lower() for part in value.split(","))
+            # Only what ASCII calls white space and lower case: other parsers know no more.
+            framing.setdefault(name, []).extend(_ascii_lower(part.strip(" \t")) for part in value.split(","))
     head = _with_framing(status[1], int(status[2]), tuple(headers), framing)
     return None if head is None else head._replace(version=status[1], reason=(status[3] or "").strip())
 
@@ -104,6 +105,10 @@ def _decode(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+def _ascii_lower(text: str) -> str:
+    return text.lower() if text.isascii() else text
 
 
 def _normalize_name(raw_name: str) -> str:

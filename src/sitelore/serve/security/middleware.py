@@ -102,6 +102,7 @@ class SecurityMiddleware:
     async def _handle(self, scope: Scope, receive: Receive, send: Send, exchange: _Exchange) -> None:
         try:
             headers = dict(scope["headers"])
+            _check_framing(headers)
             await self._check_sender(scope, headers)
             caller = replace(await self._caller(scope, headers), request_id=exchange.request_id)
             scope[CALLER] = caller
@@ -188,6 +189,12 @@ class SecurityMiddleware:
         if refused := [state for state in states if state.is_refused]:
             wait_s = max(state.reset_s for state in refused)
             raise ApiProblem(problems.RATE_LIMITED, f"try again in {wait_s} s", headers={"Retry-After": str(wait_s)})
+
+
+def _check_framing(headers: dict[bytes, bytes]) -> None:
+    # A proxy in front may see another end of the body, and in what follows it another request (RFC 9112 section 6.1).
+    if b"content-length" in headers and b"transfer-encoding" in headers:
+        raise ApiProblem(problems.AMBIGUOUS_BODY, headers={"Connection": "close"})
 
 
 def _rate_headers(states: Sequence[BucketState]) -> list[tuple[bytes, bytes]]:
