@@ -162,7 +162,7 @@ _before_position = sa.bindparam("before_position", type_=sa.Integer)
 _LAST_ID = 2**63 - 1
 _LINK_COLUMNS = (links.c.position, links.c.text, links.c.fragment, links.c.rel)
 # The places of links from their index alone, a part at a time, then their pages: a menu links to its pages from everywhere, and
-# one statement for all of it would read all links or all pages of the site, on Postgres or on SQLite. The newest versions first:
+# one statement for all of it would read all links or all pages of the site, on Postgres or on SQLite. Newest versions first:
 # most of the older ones are not current.
 _places = (
     sa.select(links.c.version_id, links.c.position)
