@@ -28,7 +28,7 @@ from bench.measure import tree_of
 from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser, find_browser, private_bytes
 from sitelore.fetch.browser.renderer import BrowserRenderer
 from sitelore.fetch.guard import AddressGuard
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
+from sitelore.model.response import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 

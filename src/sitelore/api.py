@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sitelore.app.config.kinds import Items
-from sitelore.model.access.access import Access
+from sitelore.model.access import Access
 from sitelore.model.errors import (
     CrawlFailed,
     DataDirBusy,

@@ -21,9 +21,8 @@ from sitelore.fetch.access import RunAccess
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.fetch.browser.renderer import BrowserRenderer
 from sitelore.fetch.guard import AddressGuard
-from sitelore.model.access.access import Access, Proxies, SiteAccess
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Failure
+from sitelore.model.access import Access, Proxies, SiteAccess
+from sitelore.model.response import Failure, Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import CrawlSettings, FetchLimits, Rendering
 from sitelore.model.url import Url
 

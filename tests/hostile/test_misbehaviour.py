@@ -20,7 +20,7 @@ from sitelore.app.wiring import embedded
 from sitelore.fetch.access import RunAccess
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher
-from sitelore.model.access.access import NO_ACCESS, Access, Proxies
+from sitelore.model.access import NO_ACCESS, Access, Proxies
 from sitelore.model.frontier import UrlRow
 from sitelore.model.response import Failure, FetchFailure, Request
 from sitelore.model.settings import CrawlSettings, FetchLimits

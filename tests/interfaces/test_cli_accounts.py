@@ -15,7 +15,7 @@ from tests.support.crawls import COMMAND, environment
 from tests.support.http_server import page, serve_site, site
 from tests.support.workers import scaled_app, worker_pool
 
-from sitelore.platform.accounts.tokens import parse_token
+from sitelore.platform.accounts.authentication import parse_token
 
 
 def result(*arguments: str | Path) -> Any:

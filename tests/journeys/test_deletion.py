@@ -35,7 +35,7 @@ from sitelore.crawl.runs import start_run
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.platform.media import screenshot_key
-from sitelore.model.platform.retention import RetentionPolicy, default_retention
+from sitelore.model.platform.tenant_settings import RetentionPolicy, default_retention
 from sitelore.model.platform.webhooks import DeliveryListing
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState

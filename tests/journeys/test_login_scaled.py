@@ -15,8 +15,7 @@ from tests.support.login_site import LoginSite, serve_login_site
 from tests.support.workers import crawl_with_workers, scaled_app, wait_until_ended, worker_pool
 
 from sitelore.app.wiring import embedded
-from sitelore.model.access.access import Cookie
-from sitelore.model.access.site_sessions import SiteSession
+from sitelore.model.access import Cookie, SiteSession
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.states import RunState

@@ -16,7 +16,7 @@ from sitelore.app.settings import installed_browser
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.fetch.browser.renderer import BrowserRenderer
 from sitelore.fetch.guard import AddressGuard
-from sitelore.model.rendering import Rendered, RenderRequest
+from sitelore.model.response import Rendered, RenderRequest
 from sitelore.model.settings import ActionKind, CrawlSettings, PageAction, Rendering
 from sitelore.model.url import Url
 

@@ -28,8 +28,7 @@ from sitelore.fetch.browser.renderer import BrowserRenderer
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.platform.channels import ChannelSettings, PageListing, Screenshots, Trigger
 from sitelore.model.platform.media import screenshot_key
-from sitelore.model.rendering import RenderFailure, RenderRequest
-from sitelore.model.response import Failure
+from sitelore.model.response import Failure, RenderFailure, RenderRequest
 from sitelore.model.settings import Overrides, Rendering, RenderMode
 from sitelore.platform.channels.channels import ChannelService
 

@@ -16,12 +16,12 @@ from sitelore.model.platform.accounts import (
     CHANNEL_SCOPES,
     MCP_SCOPES,
     TENANT_SCOPES,
+    AuditEntry,
     Caller,
     TokenKind,
     TokenScope,
     UserRole,
 )
-from sitelore.model.platform.audit_log import AuditEntry
 from sitelore.model.platform.channels import Channel, ChannelSettings
 from sitelore.platform.accounts.accounts import AccountService, TokenRequest, check_chain
 from sitelore.platform.accounts.authentication import CACHE_S, Authenticator

@@ -40,8 +40,7 @@ from sitelore.store.platform.schema import connected_repositories, crawl_jobs, f
 from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, pattern_stats, prefetches, runs
 from sitelore.store.vectors import pgvector
-from sitelore.store.vectors.qdrant import delete_points
-from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
+from sitelore.store.vectors.qdrant import QdrantRest, QdrantServer, delete_points
 
 MODEL, EPOCH = "model", "epoch"
 LATER = NOW + 1000.0

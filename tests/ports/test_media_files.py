@@ -12,8 +12,7 @@ import pytest
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.platform.media import screenshot_key
 from sitelore.platform_ports import MediaFiles
-from sitelore.store.blobs.media_directory import DirectoryMediaFiles
-from sitelore.store.blobs.media_objects import ObjectMediaFiles
+from sitelore.store.blobs.media_files import DirectoryMediaFiles, ObjectMediaFiles
 from sitelore.store.blobs.object_store import Bucket
 
 KEY, OTHER = f"images/{'a' * 64}.jpg", f"documents/{'b' * 64}.pdf"

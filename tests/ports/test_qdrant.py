@@ -27,10 +27,9 @@ from sitelore.model.ids import DEFAULT_TENANT, SiteId
 from sitelore.model.search import Presence, PresenceChange, SearchMode, SearchQuery
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.vectors import pgvector, qdrant_rest
+from sitelore.store.vectors import pgvector
 from sitelore.store.vectors import qdrant as qdrant_search
-from sitelore.store.vectors.qdrant import QdrantVectorSearch
-from sitelore.store.vectors.qdrant_rest import QdrantServer
+from sitelore.store.vectors.qdrant import QdrantServer, QdrantVectorSearch
 
 KEY = "the-operators-key"
 
@@ -203,7 +202,7 @@ async def test_a_complete_copy_is_not_scanned_again(
 async def test_while_qdrant_is_unavailable_search_is_lexical_and_missed_vectors_are_sent_later(
     shop: Shop, qdrant: FakeQdrant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(qdrant_rest, "_RETRY_DELAY_S", 0.0)
+    monkeypatch.setattr(qdrant_search, "_RETRY_DELAY_S", 0.0)
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     searcher = Searcher(shop.search_index, OneVector())
     qdrant.status = 503
@@ -293,7 +292,7 @@ async def test_an_invalid_response_counts_as_a_failure(shop: Shop, mood: object,
     async def other(*_: object, **__: object) -> ServiceResponse:
         return ServiceResponse(200, {}, bytes(mood()))
 
-    monkeypatch.setattr(qdrant_rest, "send_request", other)
+    monkeypatch.setattr(qdrant_search, "send_request", other)
     with pytest.raises(VectorsAway, match="answered something that Qdrant would not"):
         await shop.search_index.nearest(site, MODEL, question("one"), 9)
 

@@ -14,7 +14,7 @@ from sitelore.platform.accounts.rate_limits import LocalRateLimiter
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-    from sitelore.store.redis.rate_limits import RedisRateLimiter
+    from sitelore.store.redis.api_state import RedisRateLimiter
 
 HOURLY = RateLimit(20, 3600.0)
 """Refills too slowly for the duration of a test."""
@@ -22,8 +22,8 @@ HOURLY = RateLimit(20, 3600.0)
 
 @pytest.fixture
 async def limiters(redis_url: str) -> AsyncIterator[tuple[Redis, list[RedisRateLimiter]]]:
+    from sitelore.store.redis.api_state import RedisRateLimiter
     from sitelore.store.redis.notifications import open_redis
-    from sitelore.store.redis.rate_limits import RedisRateLimiter
 
     clients = [open_redis(redis_url) for _ in range(2)]
     await clients[0].flushall()
@@ -48,8 +48,8 @@ async def test_the_servers_together_accept_exactly_as_many_requests_as_the_limit
 
 
 async def test_without_redis_each_server_counts_by_itself() -> None:
+    from sitelore.store.redis.api_state import RedisRateLimiter
     from sitelore.store.redis.notifications import open_redis
-    from sitelore.store.redis.rate_limits import RedisRateLimiter
 
     client = open_redis("redis://127.0.0.1:1/0")
     limiter = RedisRateLimiter(client, LocalRateLimiter())

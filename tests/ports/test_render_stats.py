@@ -10,7 +10,7 @@ from tests.ports.frontier import NOW, facts, started, the_row, u
 from sitelore.model.frontier import Effects, Lease, PageUpdate, Run, Settlement, Verdict
 from sitelore.model.ids import BlobKey, TenantId
 from sitelore.model.platform.media import screenshot_key
-from sitelore.model.rendering import RenderMetrics, RenderNote, RenderReason, SiteRendering
+from sitelore.model.response import RenderMetrics, RenderNote, RenderReason, SiteRendering
 from sitelore.model.settings import CrawlSettings, Rendering, RenderMode
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.ledger import SqlLedger

@@ -17,8 +17,7 @@ from sitelore.fetch.browser.chromium import Browser, BrowserLimits
 from sitelore.fetch.browser.renderer import BrowserRenderer, allow_all
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.frontier import Hop
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Failure
+from sitelore.model.response import Failure, Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import CrawlSettings, FetchLimits, Rendering
 from sitelore.model.url import Url
 

@@ -24,7 +24,7 @@ from sitelore.model.frontier import (
     WavePlan,
 )
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey
-from sitelore.model.rendering import RenderNote, RenderReason
+from sitelore.model.response import RenderNote, RenderReason
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url

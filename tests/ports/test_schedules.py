@@ -26,8 +26,16 @@ from tests.ports.conftest import Database
 
 from sitelore.model.frontier import IdempotencyKey, Run
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
-from sitelore.model.platform.channels import Channel, ChannelSettings, CrawlJob, Frequency, TenantCrawlSettings, Trigger
-from sitelore.model.platform.schedules import Outcome, Schedule
+from sitelore.model.platform.channels import (
+    Channel,
+    ChannelSettings,
+    CrawlJob,
+    Frequency,
+    Outcome,
+    Schedule,
+    TenantCrawlSettings,
+    Trigger,
+)
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.platform.channels.channels import ChannelService

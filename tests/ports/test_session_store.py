@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sitelore.model.errors import StorageError
-from sitelore.platform.accounts.session_store import LocalSessionStore
+from sitelore.platform.accounts.authentication import LocalSessionStore
 from sitelore.platform_ports import SessionStore
 
 
@@ -19,8 +19,8 @@ async def stores(request: pytest.FixtureRequest) -> AsyncIterator[list[SessionSt
         store = LocalSessionStore()
         yield [store, store]
         return
+    from sitelore.store.redis.api_state import RedisSessionStore
     from sitelore.store.redis.notifications import open_redis
-    from sitelore.store.redis.sessions import RedisSessionStore
 
     clients = [open_redis(request.getfixturevalue("redis_url")) for _ in range(2)]
     await clients[0].flushall()
@@ -38,8 +38,8 @@ async def test_a_value_is_seen_by_every_server_until_it_is_taken_once(stores: li
 
 
 async def test_reading_a_session_prolongs_it(redis_url: str) -> None:
+    from sitelore.store.redis.api_state import RedisSessionStore
     from sitelore.store.redis.notifications import open_redis
-    from sitelore.store.redis.sessions import RedisSessionStore
 
     client = open_redis(redis_url)
     store = RedisSessionStore(client)
@@ -50,8 +50,8 @@ async def test_reading_a_session_prolongs_it(redis_url: str) -> None:
 
 
 async def test_without_redis_a_session_cannot_be_checked() -> None:
+    from sitelore.store.redis.api_state import RedisSessionStore
     from sitelore.store.redis.notifications import open_redis
-    from sitelore.store.redis.sessions import RedisSessionStore
 
     client = open_redis("redis://127.0.0.1:1/0")
     with pytest.raises(StorageError, match="Redis, which holds the sessions"):

@@ -14,7 +14,7 @@ from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, facts, link, seed, u
 from tests.ports.test_search_index import EPOCH, MODEL, page_of, vector
 
-from sitelore.model.access.site_sessions import StoredSession
+from sitelore.model.access import StoredSession
 from sitelore.model.document import PageLink
 from sitelore.model.errors import SiteloreError
 from sitelore.model.frontier import (
@@ -29,10 +29,9 @@ from sitelore.model.frontier import (
 )
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, UserRole
-from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCrawl, Trigger
+from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCrawl, Planned, ScheduleRule, Trigger
 from sitelore.model.platform.media import ShownMedia
-from sitelore.model.platform.retention import RetentionPolicy
-from sitelore.model.platform.schedules import Planned, ScheduleRule
+from sitelore.model.platform.tenant_settings import RetentionPolicy
 from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, MediaType
@@ -46,8 +45,8 @@ from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.platform.accounts.repository import SqlAccounts
 from sitelore.store.platform.channels.repository import SqlChannels
-from sitelore.store.platform.retention import set_retention
 from sitelore.store.platform.schema import page_deletions
+from sitelore.store.platform.tenant_settings import set_retention
 from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, sites, tenants
 from sitelore.store.site_sessions import save_session

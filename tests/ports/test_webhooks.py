@@ -37,9 +37,8 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
 from sitelore.platform.secret_box import SecretBox, SecretUnreadable
-from sitelore.platform.webhooks.delivery import FETCH_SETTINGS, RETRY_DELAYS_S, WebhookSender, decide
+from sitelore.platform.webhooks.delivery import FETCH_SETTINGS, RETRY_DELAYS_S, WebhookSender, decide, sign
 from sitelore.platform.webhooks.endpoints import EndpointDisabled, NoSuchEndpoint, WebhookService
-from sitelore.platform.webhooks.signatures import sign
 from sitelore.store.engine import Engine
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.platform.accounts.repository import SqlAccountDirectory

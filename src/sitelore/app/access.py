@@ -21,7 +21,7 @@ import msgspec
 from sitelore.fetch.access import RunAccess
 from sitelore.fetch.http.proxies import parse_proxy
 from sitelore.fetch.http.tls import make_context
-from sitelore.model.access.access import Access, ClientCert, Cookie, Proxies, SiteAccess
+from sitelore.model.access import Access, ClientCert, Cookie, Proxies, SiteAccess
 from sitelore.model.errors import BadConfig, UsageError
 from sitelore.model.url import Url
 
@@ -205,7 +205,7 @@ class _StateOrigin(msgspec.Struct):
 
 
 class _State(msgspec.Struct):
-    """Playwright's storage state; what it holds besides cookies and local storage is not used."""
+    """Playwright's storage state; only its cookies and local storage are used."""
 
     cookies: list[_StateCookie] = []
     origins: list[_StateOrigin] = []

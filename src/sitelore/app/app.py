@@ -1,8 +1,10 @@
 """The application object `App`: creates runs, crawls them, works on the queue, explains URLs and searches.
 
 Commands and servers call its methods. `wiring.py` builds it: that module chooses database, blob store, notifications and rate
-limits and passes them in, and `App` works in the same way with every choice.
+limits and passes them in, and `App` works in the same way with every choice. The parts are imported when they are first used: a
+crawl must not load the tables of accounts.
 """
+# ruff: noqa: PLC0415 see above
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from sitelore.app.settings import OperatorSettings, operator_settings
 from sitelore.background import in_background, wait
 from sitelore.extras import require_extra
-from sitelore.model.access.access import NO_ACCESS, Access
+from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import StorageError
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
@@ -25,26 +27,25 @@ from sitelore.model.states import ENDED
 if TYPE_CHECKING:
     from sitelore.app.audit.pull_requests import FixService
     from sitelore.app.explain import Explanation
-    from sitelore.app.operations.accounts import LazyAccounts
     from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.context import MediaContext, Progress, WorkerContext
     from sitelore.crawl.search.service import SearchService
     from sitelore.fetch.access import RunAccess
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.model.frontier import Run, Tenant
-    from sitelore.model.platform.audit_log import EntryFor
+    from sitelore.model.platform.accounts import EntryFor
     from sitelore.model.platform.channels import Channel
     from sitelore.model.url import Url
     from sitelore.platform.channels.schedules import Scheduler
-    from sitelore.platform.media import MediaService
-    from sitelore.platform.video_thumbnails import VideoThumbnails
+    from sitelore.platform.media import MediaService, VideoThumbnails
     from sitelore.platform.webhooks.endpoints import WebhookService
-    from sitelore.platform_ports import Channels, MediaFiles
+    from sitelore.platform_ports import AccountDirectory, Channels, MediaFiles, Operations, RateLimiter, SessionStore
     from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, Reranker, RunQueue
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
-    from sitelore.store.platform.retention import SqlRetention
+    from sitelore.store.platform.tenant_settings import SqlRetention
     from sitelore.store.vectors.search import VectorSearch
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ class App:
 
     def media_service(self, tenant: TenantId) -> MediaService:
         """The media of a tenant, for the API."""
-        from sitelore.platform.media import MediaService  # noqa: PLC0415 not needed by a crawl
+        from sitelore.platform.media import MediaService
 
         opened = self.media.of(tenant)
         return MediaService(opened.library, opened.files, opened.images, self.webhooks.video_thumbnails(), self.clock)
@@ -140,7 +141,7 @@ class App:
 
     async def create_run(self, settings: CrawlSettings, tenant: TenantId = DEFAULT_TENANT) -> Run:
         """Create a run and wake the workers; nothing is fetched yet."""
-        from sitelore.crawl.runs import start_run  # noqa: PLC0415 see `crawl`
+        from sitelore.crawl.runs import start_run
 
         run = await start_run(self.ledger.for_tenant(tenant), settings, self.clock(), self.redaction)
         await self.notify_workers(run.id)
@@ -158,13 +159,13 @@ class App:
 
     async def delete_channel(self, channel: Channel, entry_for: EntryFor) -> None:
         """Cancel the crawl of a channel and delete everything of its site; the entry goes into the audit log."""
-        from sitelore.app.operations.deletion import delete_channel  # noqa: PLC0415 not needed by a crawl
+        from sitelore.app.operations.deletion import delete_channel
 
         await delete_channel(self, channel, entry_for)
 
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Cancel the runs of a tenant and delete everything of it."""
-        from sitelore.app.operations.deletion import cancel_and_delete_tenant  # noqa: PLC0415 not needed by a crawl
+        from sitelore.app.operations.deletion import cancel_and_delete_tenant
 
         await cancel_and_delete_tenant(self, tenant)
 
@@ -180,13 +181,13 @@ class App:
 
         Raises `Interrupted`, `OutOfTime` or `SessionEnded` when it was stopped before; it can be resumed then.
         """
-        from sitelore.app.crawls import crawl  # noqa: PLC0415 most commands crawl nothing
+        from sitelore.app.crawls import crawl
 
         return await crawl(self, run, progress, stop)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Crawl and maintain all runs until `stop` is set. Returns with no URL leased to this process."""
-        from sitelore.app.crawls import work  # noqa: PLC0415 see above
+        from sitelore.app.crawls import work
 
         await work(self, stop)
 
@@ -201,7 +202,7 @@ class App:
             in_background("rewriting of files", partial(self._rewrite_files, stop)),
         ):
             if self.is_shared:
-                from sitelore.app.crawls import maintain  # noqa: PLC0415 see above
+                from sitelore.app.crawls import maintain
 
                 async with in_background("retention", partial(self.delete_expired, stop)):
                     await maintain(self, stop)
@@ -220,8 +221,8 @@ class App:
 
     def scheduler(self) -> Scheduler:
         """The scheduler of all tenants' channels."""
-        from sitelore.platform.channels.channels import ChannelService  # noqa: PLC0415 not needed by a crawl
-        from sitelore.platform.channels.schedules import Scheduler  # noqa: PLC0415 see above
+        from sitelore.platform.channels.channels import ChannelService
+        from sitelore.platform.channels.schedules import Scheduler
 
         channels = self.open_channels()
         service = ChannelService(channels, self.clock, self.redaction, self.allow_private, self.notify_workers)
@@ -229,7 +230,7 @@ class App:
 
     async def _audit_runs(self, stop: asyncio.Event) -> None:
         """Audit completed runs whose settings ask for it. For servers only, like the index."""
-        from sitelore.app.audit.phase import keep_auditing  # noqa: PLC0415 not needed by a crawl
+        from sitelore.app.audit.phase import keep_auditing
 
         await keep_auditing(self, stop)
 
@@ -243,7 +244,7 @@ class App:
 
     async def delete_expired(self, stop: asyncio.Event) -> None:
         """Apply retention periods once an hour."""
-        from sitelore.app.operations.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
+        from sitelore.app.operations.deletion import keep_deleting_expired
 
         await keep_deleting_expired(self, stop)
 
@@ -260,9 +261,9 @@ class App:
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""
-        from sitelore.app.explain import explain  # noqa: PLC0415 not needed by a crawl
-        from sitelore.crawl.context import redaction_of  # noqa: PLC0415 see above
-        from sitelore.extract.redaction.redactor import redactor_of  # noqa: PLC0415 see above
+        from sitelore.app.explain import explain
+        from sitelore.crawl.context import redaction_of
+        from sitelore.extract.redaction.redactor import redactor_of
 
         return await explain(
             redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger.for_tenant(run.tenant)
@@ -270,7 +271,7 @@ class App:
 
     async def fetch_document(self, tenant: TenantId, url: Url, settings: CrawlSettings) -> dict[str, Any]:
         """Fetch and extract one page outside of a run. Raises `FetchError`."""
-        from sitelore.app.scrape import scrape  # noqa: PLC0415 needed only by servers
+        from sitelore.app.scrape import scrape
 
         return await scrape(self, tenant, url, settings)
 
@@ -289,12 +290,12 @@ class LazyWebhooks:
     def service(self) -> WebhookService:
         """The webhooks of all tenants; one object for the life of the application."""
         if self._service is None:
-            from sitelore.fetch.guard import AddressGuard  # noqa: PLC0415 see above
-            from sitelore.fetch.http.client import HttpFetcher  # noqa: PLC0415 see above
-            from sitelore.platform.secret_box import SecretBox  # noqa: PLC0415 see above
-            from sitelore.platform.webhooks.delivery import FETCH_SETTINGS, WebhookSender  # noqa: PLC0415 see above
-            from sitelore.platform.webhooks.endpoints import WebhookService  # noqa: PLC0415 see above
-            from sitelore.store.platform.webhooks import SqlWebhooks  # noqa: PLC0415 see above
+            from sitelore.fetch.guard import AddressGuard
+            from sitelore.fetch.http.client import HttpFetcher
+            from sitelore.platform.secret_box import SecretBox
+            from sitelore.platform.webhooks.delivery import FETCH_SETTINGS, WebhookSender
+            from sitelore.platform.webhooks.endpoints import WebhookService
+            from sitelore.store.platform.webhooks import SqlWebhooks
 
             engine, ledger, clock, redaction, _ = self._parts
             guard = AddressGuard((), operator_settings().allow_private)
@@ -307,10 +308,10 @@ class LazyWebhooks:
     def fixes(self, app: App) -> FixService:
         """Connected repositories and fix requests of all tenants; one object for the life of the application."""
         if self._fixes is None:
-            from sitelore.app.audit.pull_requests import FixService  # noqa: PLC0415 see above
-            from sitelore.fetch.guard import AddressGuard  # noqa: PLC0415 see above
-            from sitelore.platform.secret_box import SecretBox  # noqa: PLC0415 see above
-            from sitelore.store.audits.fix_requests import SqlFixStore  # noqa: PLC0415 see above
+            from sitelore.app.audit.pull_requests import FixService
+            from sitelore.fetch.guard import AddressGuard
+            from sitelore.platform.secret_box import SecretBox
+            from sitelore.store.audits.fix_requests import SqlFixStore
 
             store, secrets = SqlFixStore(self._parts[0], DEFAULT_TENANT), SecretBox(operator_settings().secrets_keys)
             self._fixes = FixService(app, store, secrets, AddressGuard((), operator_settings().allow_private), self._access())
@@ -319,9 +320,9 @@ class LazyWebhooks:
     def video_thumbnails(self) -> VideoThumbnails:
         """Pictures of videos at their providers; one object for the life of the application."""
         if self._thumbnails is None:
-            from sitelore.fetch.guard import AddressGuard  # noqa: PLC0415 see above
-            from sitelore.fetch.http.client import HttpFetcher  # noqa: PLC0415 see above
-            from sitelore.platform.video_thumbnails import FETCH_SETTINGS, VideoThumbnails  # noqa: PLC0415 see above
+            from sitelore.fetch.guard import AddressGuard
+            from sitelore.fetch.http.client import HttpFetcher
+            from sitelore.platform.media import FETCH_SETTINGS, VideoThumbnails
 
             self._thumbnail_fetcher = HttpFetcher(FETCH_SETTINGS, AddressGuard((), ()), access=self._access())
             self._thumbnails = VideoThumbnails(self._thumbnail_fetcher)
@@ -329,14 +330,14 @@ class LazyWebhooks:
 
     def _access(self) -> RunAccess:
         """The operator's proxies and certificates, without headers and credentials for sites."""
-        from sitelore.fetch.access import RunAccess  # noqa: PLC0415 see above
+        from sitelore.fetch.access import RunAccess
 
         access = self._parts[4]
         return RunAccess(Access(proxies=access.proxies, ca_file=access.ca_file, insecure=access.insecure))
 
     def retention(self, tenant: TenantId) -> SqlRetention:
         """The retention policy of a tenant."""
-        from sitelore.store.platform.retention import SqlRetention  # noqa: PLC0415 see above
+        from sitelore.store.platform.tenant_settings import SqlRetention
 
         return SqlRetention(self._parts[0], tenant)
 
@@ -358,9 +359,9 @@ class LazyMedia:
     def of(self, tenant: TenantId) -> MediaContext:
         """Files and library of a tenant, and the processes that all tenants share."""
         if self._opened is None:
-            from sitelore.crawl.context import MediaContext  # noqa: PLC0415 see above
-            from sitelore.crawl.media.image_pool import ImagePool  # noqa: PLC0415 see above
-            from sitelore.store.platform.media_library import SqlMediaLibrary  # noqa: PLC0415 see above
+            from sitelore.crawl.context import MediaContext
+            from sitelore.crawl.media.image_pool import ImagePool
+            from sitelore.store.platform.media_library import SqlMediaLibrary
 
             self._opened = MediaContext(self._open_files(), SqlMediaLibrary(self._engine, tenant), ImagePool())
         opened = self._opened
@@ -399,7 +400,7 @@ class LazySearch:
         if tenant not in self._services:
             require_extra("search", "search")
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
-            from sitelore.crawl.search.service import SearchService  # noqa: PLC0415 see above
+            from sitelore.crawl.search.service import SearchService
 
             search_index = self._open_index().for_tenant(tenant)
             ledger, blobs = self._ledger.for_tenant(tenant), self._blobs.for_tenant(tenant)
@@ -411,8 +412,8 @@ class LazySearch:
     def _open_index(self) -> SqlSearchIndex:
         """The index of the default tenant; all tenants share its vector search backend and the embedding model."""
         if self._search_index is None:
-            from sitelore.index.embeddings.factory import embedder_for, reranker_for  # noqa: PLC0415 see above
-            from sitelore.store.index.search_index import SqlSearchIndex  # noqa: PLC0415 see above
+            from sitelore.index.embeddings.factory import embedder_for, reranker_for
+            from sitelore.store.index.search_index import SqlSearchIndex
 
             operator = operator_settings()
             self._embedder = embedder_for(operator.embeddings, operator.embeddings_key)
@@ -461,7 +462,47 @@ def _vector_search(engine: Engine, operator: OperatorSettings) -> VectorSearch |
     """The external vector store; None where the database compares vectors."""
     if operator.vectors in {"", "database"}:
         return None
-    from sitelore.store.vectors.qdrant import QdrantVectorSearch  # noqa: PLC0415 see above
-    from sitelore.store.vectors.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is configured
+    from sitelore.store.vectors.qdrant import (
+        QdrantServer,
+        QdrantVectorSearch,
+    )
 
     return QdrantVectorSearch(engine, QdrantServer.read(operator.vectors, operator.vectors_key))
+
+
+class LazyAccounts:
+    """Users, tokens and audit logs of all tenants, the rate limits of the API, and the sessions of browsers."""
+
+    def __init__(self, engine: Engine, rate_limiter: RateLimiter | None = None, sessions: SessionStore | None = None) -> None:
+        """`rate_limiter` and `sessions`: those that several servers share; None: this process has its own."""
+        self._engine = engine
+        self._shared_limiter = rate_limiter
+        self._shared_sessions = sessions
+
+    @cached_property
+    def directory(self) -> AccountDirectory:
+        """Users, tokens and audit logs of all tenants."""
+        from sitelore.store.platform.accounts.repository import SqlAccountDirectory
+
+        return SqlAccountDirectory(self._engine)
+
+    @cached_property
+    def operations(self) -> Operations:
+        """What the operator sees over all tenants."""
+        from sitelore.store.platform.operations import SqlOperations
+
+        return SqlOperations(self._engine)
+
+    @cached_property
+    def rate_limiter(self) -> RateLimiter:
+        """Counts requests to the API."""
+        from sitelore.platform.accounts.rate_limits import LocalRateLimiter
+
+        return self._shared_limiter or LocalRateLimiter()
+
+    @cached_property
+    def sessions(self) -> SessionStore:
+        """Sessions of browsers and one-time logins."""
+        from sitelore.platform.accounts.authentication import LocalSessionStore
+
+        return self._shared_sessions or LocalSessionStore()

@@ -173,7 +173,7 @@ def _began(run: Run) -> float:
 
 
 async def document_at(ledger: Ledger, blobs: Blobs, url: Url, at: float) -> dict[str, Any] | None:
-    """The stored document of a page as it was at a moment; None where no version was known then, or it was deleted."""
+    """The stored document of a page at a moment; None when no version existed then, or it was deleted."""
     for site in {run.site for run in await ledger.runs()}:
         for version in await ledger.page_history(site, url):
             if version.seen_at <= at and (version.ended_at is None or at < version.ended_at):

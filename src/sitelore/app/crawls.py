@@ -36,8 +36,7 @@ from sitelore.model.document import Reading
 from sitelore.model.errors import Interrupted, OutOfTime, SessionEnded, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Response
+from sitelore.model.response import Rendered, RenderFailure, RenderRequest, Response
 from sitelore.model.settings import CrawlSettings, LoggedOut, Redaction
 from sitelore.model.states import ACTIVE, RunState
 from sitelore.model.url import Url
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.crawl.login_watch import LoginWatch
     from sitelore.fetch.browser.renderer import BrowserRenderer
-    from sitelore.model.access.site_sessions import SiteSession
+    from sitelore.model.access import SiteSession
 
 _LOG = logging.getLogger(__name__)
 

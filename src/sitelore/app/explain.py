@@ -11,8 +11,7 @@ from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.frontier.scope import Pattern, ScopeRule
 from sitelore.frontier.url_pattern import endless, url_pattern
 from sitelore.model.frontier import Run, RunListing, UrlRow
-from sitelore.model.rendering import RenderNote, RenderReason
-from sitelore.model.response import RobotsFile
+from sitelore.model.response import RenderNote, RenderReason, RobotsFile
 from sitelore.model.settings import CrawlSettings, RenderMode
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url

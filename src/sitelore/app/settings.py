@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
-from sitelore.model.access.access import NO_ACCESS, Access, Proxies
+from sitelore.model.access import NO_ACCESS, Access, Proxies
 from sitelore.model.errors import UsageError
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction, parse_duration
 
@@ -72,7 +72,7 @@ class OperatorSettings:
     reranker_key: str = field(default="", repr=False)
     """`SITELORE_RERANKER_KEY`: the API key of its endpoint."""
     vectors: str = field(default="", repr=False)
-    """`SITELORE_VECTORS`: the vector store (`store/vectors/qdrant_rest.py`); empty or `database`: the database."""
+    """`SITELORE_VECTORS`: the vector store (`store/vectors/qdrant.py`); empty or `database`: the database."""
     vectors_key: str = field(default="", repr=False)
     """`SITELORE_VECTORS_KEY`: the API key of the vector store."""
     secrets_keys: tuple[str, ...] = field(default=(), repr=False)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sitelore.app.settings import operator_settings
-from sitelore.model.access.site_sessions import SiteSession, StoredSession
+from sitelore.model.access import SiteSession, StoredSession
 from sitelore.model.errors import BadConfig, SessionEnded, UsageError
 from sitelore.model.ids import TenantId
 from sitelore.model.settings import CrawlSettings

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
-from sitelore.model.access.access import NO_ACCESS, Access
+from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
@@ -82,8 +82,7 @@ async def embedded(
 
     Without `writing`, a directory without write permission can be read as well.
     """
-    from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
-    from sitelore.app.operations.accounts import LazyAccounts
+    from sitelore.app.app import App, LazyAccounts, LazyMedia, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.context import WorkerContext
@@ -133,8 +132,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     `silence_s`: see `PostgresConfig`.
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
-    from sitelore.app.app import App, LazyMedia, LazySearch, LazyWebhooks
-    from sitelore.app.operations.accounts import LazyAccounts
+    from sitelore.app.app import App, LazyAccounts, LazyMedia, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
@@ -145,10 +143,9 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import DatabaseClock
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
+    from sitelore.store.redis.api_state import RedisRateLimiter, RedisSessionStore
     from sitelore.store.redis.gate import RedisGate
     from sitelore.store.redis.notifications import RedisNotifier, open_redis
-    from sitelore.store.redis.rate_limits import RedisRateLimiter
-    from sitelore.store.redis.sessions import RedisSessionStore
 
     lease_s, engine = settings.lease_s, await _postgres(settings, silence_s)
     async with AsyncExitStack() as opened:
@@ -203,13 +200,13 @@ def _open_channels(engine: Engine) -> Channels:
 
 
 def _media_directory(folder: Path) -> MediaFiles:
-    from sitelore.store.blobs.media_directory import DirectoryMediaFiles
+    from sitelore.store.blobs.media_files import DirectoryMediaFiles
 
     return DirectoryMediaFiles(folder)
 
 
 def _media_objects(blobs: ObjectBlobs) -> MediaFiles:
-    from sitelore.store.blobs.media_objects import ObjectMediaFiles
+    from sitelore.store.blobs.media_files import ObjectMediaFiles
 
     return ObjectMediaFiles(blobs.bucket)
 

@@ -1,4 +1,4 @@
-"""Shared by all commands: common options, output to stdout and stderr, and running a coroutine."""
+"""Shared by all commands: common options, output to stdout and stderr, and running a coroutine or the application."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from sitelore.app.wiring import build_app
+from sitelore.model.errors import UsageError
 from sitelore.model.settings import LinkStyle, PersonalPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from rich.console import Console
+
+    from sitelore.app.app import App
+    from sitelore.model.frontier import Tenant
+
 
 _PLAIN_WIDTH = 110
 _GC_THRESHOLD = 10_000
@@ -128,3 +134,24 @@ def data_option(data: Path) -> str:
     from shlex import quote
 
     return "" if data == DATA else f" --data {quote(str(data))}"
+
+
+T = TypeVar("T")
+
+
+def with_app(data: Path, work: Callable[[App], Awaitable[T]], *, writing: bool) -> T:
+    """The result of work with the application on a data directory."""
+
+    async def run() -> T:
+        async with build_app(data, writing=writing) as app:
+            return await work(app)
+
+    return run_async(run())
+
+
+async def tenant_named(app: App, name: str) -> Tenant:
+    """The tenant of this name. Raises `UsageError`."""
+    tenant = await app.queue.find_tenant(name)
+    if tenant is None:
+        raise UsageError(f"no tenant {name!r}; see `sitelore tenant list`")
+    return tenant

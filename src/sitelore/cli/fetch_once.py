@@ -19,7 +19,7 @@ from sitelore.fetch.access import RunAccess
 from sitelore.fetch.polite_client import PoliteClient
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.scope import ScopeRule
-from sitelore.model.access.access import NO_ACCESS, Access
+from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.response import FetchFailure, Request, Response, RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url

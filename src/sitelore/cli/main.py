@@ -118,7 +118,7 @@ def _parser_for(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _listed_only() -> None:
-    """Stands for a command in `sitelore --help`."""
+    """Placeholder of a command in `sitelore --help`, without its options."""
 
 
 def _empty_parser() -> typer.Typer:

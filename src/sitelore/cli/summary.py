@@ -19,7 +19,7 @@ from sitelore.export.rows import is_page
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import Run, RunCounts
 from sitelore.model.ids import BlobKey
-from sitelore.model.rendering import IN_BROWSER
+from sitelore.model.response import IN_BROWSER
 from sitelore.model.states import REDIRECT_STATES, Proof, SkipReason, UrlState
 
 if TYPE_CHECKING:

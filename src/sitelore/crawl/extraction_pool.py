@@ -329,5 +329,5 @@ class _AnswerPipe(asyncio.Protocol):
         self._process.pipe_data_received(1, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell asyncio's own protocol that the process has closed the pipe."""
+        """Notify asyncio's own protocol that the process has closed the pipe."""
         self._original.connection_lost(exc)

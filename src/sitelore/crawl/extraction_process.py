@@ -75,7 +75,7 @@ def framed(job: Job) -> bytearray:
 
 
 def widen(pipe: int) -> None:
-    """Enlarge a pipe's buffer to hold a whole page, where the system allows it, because each refill wakes both sides."""
+    """Enlarge a pipe's buffer to the size of a page, where the system allows it: each refill wakes both processes."""
     with contextlib.suppress(AttributeError, OSError):
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 

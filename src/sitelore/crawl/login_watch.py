@@ -15,7 +15,7 @@ from sitelore.crawl.context import VisitContext
 from sitelore.crawl.page_fetch import PageFetch, render_as_fetch
 from sitelore.frontier.render_policy import SHELL_WEIGHT
 from sitelore.frontier.scope import Pattern
-from sitelore.model.access.site_sessions import SiteSession, page_of
+from sitelore.model.access import SiteSession, page_of
 from sitelore.model.document import Reading, SitemapReading
 from sitelore.model.errors import ReaderCrashed, SessionEnded
 from sitelore.model.response import Fetched, FetchFailure, Request, Response

@@ -19,7 +19,10 @@ from sitelore.frontier.retry import retry_at
 from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.frontier import Lease, RowKind
-from sitelore.model.rendering import (
+from sitelore.model.response import (
+    Failure,
+    Fetched,
+    FetchFailure,
     RenderDecision,
     Rendered,
     RenderFailure,
@@ -27,8 +30,9 @@ from sitelore.model.rendering import (
     RenderNote,
     RenderReason,
     RenderRequest,
+    Request,
+    Response,
 )
-from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.model.states import REDIRECT_STATES
 from sitelore.model.url import KeyRules, Url
@@ -132,7 +136,7 @@ async def render_as_fetch(request: Request, renderer: PoliteRenderer) -> Fetched
 
 
 def as_html(response: Response) -> Response:
-    """Set the content type of a rendered page: the DOM is always serialised as UTF-8 HTML, whatever charset was sent."""
+    """Set the content type of a rendered page: the DOM is always serialised as UTF-8 HTML."""
     return replace(response, headers=(_HTML_HEADER, *(header for header in response.headers if header[0] != "content-type")))
 
 

@@ -95,7 +95,7 @@ class Prefetcher:
         """Pages that are being fetched and hold a slot."""
 
     def postpone(self) -> None:
-        """Wait a moment before looking for candidates: a wave has opened, and usually it settles at once."""
+        """Delay the next look for candidates: a wave has opened, and most waves settle quickly."""
         self._next_look_at = self._context.clock() + _LOOK_INTERVAL_S
 
     async def update(self, closed_hosts: Collection[str]) -> None:

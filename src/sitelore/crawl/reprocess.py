@@ -20,8 +20,7 @@ from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed
 from sitelore.model.frontier import PageUpdate, ReprocessedPage, Run, UrlRow
-from sitelore.model.rendering import RenderDecision
-from sitelore.model.response import Response
+from sitelore.model.response import RenderDecision, Response
 from sitelore.model.states import KEPT, UNCHANGED
 from sitelore.ports import Blobs, Ledger, Reader
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import re2
 
 from sitelore.extract import dom
-from sitelore.model.rendering import Shell
+from sitelore.model.response import Shell
 
 NO_SHELL = Shell()
 ENOUGH_WORDS = 250

@@ -68,8 +68,7 @@ from sitelore.model.document import (
     ReadOptions,
 )
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
-from sitelore.model.rendering import RenderDecision, RenderReason, Shell
-from sitelore.model.response import Response
+from sitelore.model.response import RenderDecision, RenderReason, Response, Shell
 from sitelore.model.settings import rules_for
 from sitelore.model.url import Url
 

@@ -13,8 +13,7 @@ from dataclasses import replace
 from sitelore.fetch.http.cookies import CookieJar, merge_cookies
 from sitelore.fetch.http.proxies import ProxyPool
 from sitelore.fetch.http.tls import TlsContexts
-from sitelore.model.access.access import NO_ACCESS, Access, Cookie, SiteAccess
-from sitelore.model.access.site_sessions import SiteSession
+from sitelore.model.access import NO_ACCESS, Access, Cookie, SiteAccess, SiteSession
 from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.url import Url
 

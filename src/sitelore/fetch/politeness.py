@@ -12,8 +12,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Fetched, FetchFailure, Request
+from sitelore.model.response import Fetched, FetchFailure, Rendered, RenderFailure, RenderRequest, Request
 from sitelore.model.settings import CrawlSettings
 from sitelore.ports import Clock, Feedback, Fetcher, HostGate, Renderer
 
@@ -59,14 +58,14 @@ class HostLimiter:
 
 
 def fetch_feedback(fetched: Fetched, now: float) -> Feedback:
-    """What a response or failure over HTTP tells the gate."""
+    """The feedback to the gate after a response or failure over HTTP."""
     if isinstance(fetched, FetchFailure):
         return Feedback(fetched.elapsed_s, failure=fetched.failure)
     return Feedback(fetched.elapsed_s, status=fetched.status, retry_after_s=fetched.retry_after_s(now))
 
 
 def render_feedback(rendered: Rendered | RenderFailure, now: float) -> Feedback:
-    """What a rendered page tells the gate: error statuses only.
+    """The feedback to the gate after a rendered page: error statuses only.
 
     The time a browser takes is mostly its own, and its crashes are not the host's fault, so neither may change the host's pace.
     """

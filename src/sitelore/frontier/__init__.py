@@ -1,4 +1,4 @@
-"""Crawl decisions: which URL is visited next, and when. Pure functions: no database, no network, no clock of its own.
+"""Crawl decisions: which URL is visited next, and when. Pure functions: no database, no network, no clock.
 
 `offers` turns the links of a page into offers; a URL is refused when it is out of `scope`, too deep, or of a form that only
 an endless loop of links produces (`url_pattern`). Between two waves, `admission` merges duplicate pages, gives up traps and

@@ -250,11 +250,11 @@ class OfferBuilder:
         return url in self._best
 
     def link_refusal(self, url: Url, depth: int) -> Refusal | None:
-        """Why a link is not admitted, whichever page it is on."""
+        """Why a link is not admitted, independent of its page."""
         return self.refusal(url, depth) or self._unlisted(url)
 
     def refusal(self, url: Url, depth: int) -> Refusal | None:
-        """Why a URL is not admitted, whichever page links to it. The checks run in the order in which `explain` shows them."""
+        """Why a URL is not admitted, independent of the linking page. Checks run in the order of `explain`."""
         unsafe = self._unsafe(url)
         if unsafe is not None:
             return unsafe

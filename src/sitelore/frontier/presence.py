@@ -41,7 +41,7 @@ def check_presence(outcome: RunOutcome) -> PresenceChanges:
 
 
 def _presence(page: PageInRun, outcome: RunOutcome) -> PresenceChange:
-    """The presence of one page, judged by itself."""
+    """The presence of one page, judged without other pages."""
     state, url = page.state, page.url
     if state in KEPT or (state is UrlState.SKIPPED and page.skip_reason in UNCHANGED):
         return PresenceChange(url, Presence.PRESENT)

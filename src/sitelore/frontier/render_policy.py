@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sitelore.model.frontier import Lease, RowKind
-from sitelore.model.rendering import IN_BROWSER, NEEDED, RenderDecision, RenderNote, RenderReason, Shell, SiteRendering
+from sitelore.model.response import IN_BROWSER, NEEDED, RenderDecision, RenderNote, RenderReason, Shell, SiteRendering
 from sitelore.model.settings import CrawlSettings, PageAction, RenderMode, rules_for
 from sitelore.model.url import Url
 

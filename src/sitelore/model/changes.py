@@ -23,7 +23,7 @@ class ChangedVersion:
 
 @dataclass(frozen=True, slots=True)
 class GonePage:
-    """A page that went away in a period."""
+    """A page that was found gone in a period."""
 
     url: Url
     at: float

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zlib import adler32, crc32
 
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, CleanText
-from sitelore.model.rendering import RenderDecision, Shell
+from sitelore.model.response import RenderDecision, Shell
 from sitelore.model.settings import BUILT_IN_ALONE, Overrides, Redaction
 from sitelore.model.url import Url
 
@@ -110,7 +110,7 @@ class Document:
     brand: dict[str, Any] = field(default_factory=dict)
     """Colours, fonts and logo, on a site's home page."""
     rendering: dict[str, Any] = field(default_factory=dict)
-    """Whether a browser rendered the page, and why (`model/rendering.py`)."""
+    """Whether a browser rendered the page, and why (`model/response.py`)."""
 
 
 PROBED_HEADER = "sitelore-probed"

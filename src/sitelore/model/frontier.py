@@ -8,8 +8,7 @@ from enum import StrEnum
 from sitelore.model.document import Blob
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, RunId, SiteId, TenantId, WorkerId
 from sitelore.model.platform.media import KnownMedia, MediaUpdate, ShownMedia
-from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
-from sitelore.model.response import StoredHead
+from sitelore.model.response import RenderNote, RenderReason, SiteRendering, StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
@@ -496,7 +495,7 @@ class WavePlan:
 
 @dataclass(frozen=True, slots=True)
 class WaveOpened:
-    """The wave that is open now. `admitted` is 0 when nothing is left to crawl."""
+    """The wave that is open now. `admitted` is 0 when the crawl is complete."""
 
     wave: int
     admitted: int = 0
@@ -652,7 +651,7 @@ class UrlListing:
 
 @dataclass(frozen=True, slots=True)
 class UrlFacets:
-    """How many URLs of a list have each state, skip reason and cause of error. Each ignores the filter by itself."""
+    """How many URLs of a list have each state, skip reason and cause of error. Each ignores the filter on its own column."""
 
     states: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)

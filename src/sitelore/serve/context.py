@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
-from sitelore.model.platform.audit_log import EntryFor
+from sitelore.model.platform.accounts import EntryFor
 from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, RequestClass, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction

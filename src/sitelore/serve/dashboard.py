@@ -87,7 +87,7 @@ def _file(request: Request, asset: _Asset | None, caching: str) -> Response:
 
 
 def _index(asset: _Asset) -> Response:
-    """The page of the application, with a nonce of its own for the styles that it adds."""
+    """The page of the application, with a new nonce for the styles that it adds."""
     nonce = secrets.token_urlsafe(16)
     body = asset.body.replace(NONCE.encode(), nonce.encode())
     headers = {"Content-Security-Policy": POLICY.format(nonce=nonce), "Cross-Origin-Opener-Policy": "same-origin"}

@@ -9,17 +9,8 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from sitelore.serve import problems, schemas
-from sitelore.serve.platform import (
-    account_schemas,
-    channel_schemas,
-    fix_schemas,
-    media_schemas,
-    operation_schemas,
-    webhook_schemas,
-)
+from sitelore.serve import problems
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
-from sitelore.serve.routes import page_schemas, run_schemas
 from sitelore.serve.security.middleware import OPEN_PATHS, PUBLIC_PATHS
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
@@ -73,30 +64,24 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
     operation["responses"] = dict(sorted(responses.items()))
 
 
-ANSWERS: tuple[type[msgspec.Struct], ...] = (
-    schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
-    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.SiteChanges, schemas.HeldPages,
-    schemas.UrlFacetsView, schemas.PageView, schemas.PageContent,
-    schemas.PageLinks, schemas.ExplanationView, schemas.SessionView, Problem, *channel_schemas.ANSWERS,
-    *account_schemas.ANSWERS, *webhook_schemas.ANSWERS, *media_schemas.ANSWERS,
-    *operation_schemas.ANSWERS, *fix_schemas.ANSWERS,
-    schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
-    schemas.FixProposalView, schemas.IssueList,
-    schemas.SiteAccessView, schemas.SiteAccessList, *page_schemas.ANSWERS, *run_schemas.ANSWERS,
-)  # fmt: skip
 _REF = "#/components/schemas/{name}"
 
 Responses = dict[int | str, dict[str, Any]]
 
 
+DECLARED: set[type[msgspec.Struct]] = {Problem}
+"""The types of all responses that routes declare."""
+
+
 def reference(schema: type[msgspec.Struct]) -> dict[str, Any]:
-    """A `$ref` to a schema of the document."""
+    """A `$ref` to the schema of a response, which the document has then."""
+    DECLARED.add(schema)
     return {"$ref": _REF.format(name=schema.__name__)}
 
 
 def response_schemas() -> dict[str, Any]:
     """Schemas of all responses, generated from the types that encode them."""
-    _, components = msgspec.json.schema_components(ANSWERS, ref_template=_REF)
+    _, components = msgspec.json.schema_components(sorted(DECLARED, key=lambda schema: schema.__name__), ref_template=_REF)
     return components
 
 

@@ -66,7 +66,7 @@ def _checked(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """Validates a field by a function, with a JSON schema of its own."""
+    """Validates a field by a function, with its own JSON schema."""
 
     check: Callable[[Any], Any]
     schema: dict[str, Any]

@@ -15,12 +15,11 @@ from sitelore.app.scrape import FetchError, PageRefused
 from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
-from sitelore.model.access.site_sessions import SiteSession, StoredSession
+from sitelore.model.access import SiteSession, StoredSession
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import HostProgress, IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, is_id, new_uuid
-from sitelore.model.platform.accounts import Caller
-from sitelore.model.platform.audit_log import AuditEntry, EntryFor, entry_of
+from sitelore.model.platform.accounts import AuditEntry, Caller, EntryFor, entry_of
 from sitelore.model.search import Presence
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
@@ -227,7 +226,7 @@ class RunService:
         return hosts, await self.context.closed_hosts() if self.context.closed_hosts is not None else None
 
     async def repeats(self, run: RunId) -> Repeats:
-        """What repeats over a run's pages and is left out where they are shown. Concurrent requests share one computation."""
+        """Boilerplate of a run's pages, which is removed where they are shown. Concurrent requests share one computation."""
         return await self._cache.get(("repeats", run), lambda: find_repeats(self.context.ledger.sketches(run)))
 
     async def runs(self, listing: RunListing) -> bytes:

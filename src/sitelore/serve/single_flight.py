@@ -1,4 +1,4 @@
-"""Single-flight cache: concurrent requests for one key share one computation, and its result is kept for a moment.
+"""Single-flight cache: concurrent requests for one key share one computation, and its result is cached briefly.
 
 Two hundred dashboards that poll one list must not cost two hundred queries. An expensive result is kept longer, so that
 computing it takes at most a fifth of the time.

@@ -21,7 +21,6 @@ transaction; `engine.py` runs it in SQLite's writer or reader threads, or on a c
     local_notifications.py   `ports.Notifier` and `ports.Events` within a process
     redis/                   the same between processes; rate limits of hosts and callers, and sessions, for many processes
     backup/                  copies of databases and media files
-    sqlite_files.py          removes deleted text from SQLite files
     migrations/              upgrade of older databases
 
 Nothing here decides about a crawl: which offer is admissible, how a visit ends, what a wave admits and which pages are gone

@@ -45,7 +45,7 @@ from sitelore.store.tenants import app_role, for_tenant
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-    from sitelore.model.platform.audit_log import EntryFor
+    from sitelore.model.platform.accounts import EntryFor
 
 T = TypeVar("T")
 P = ParamSpec("P")

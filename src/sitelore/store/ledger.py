@@ -20,7 +20,7 @@ from sitelore.store.audits import audit_runs
 from sitelore.store.engine import Engine, Repository, iterate_pages, read, read_long, write
 from sitelore.store.frontier import claims, prefetch, waves
 from sitelore.store.frontier import settle as settlements
-from sitelore.store.pages import changes, pages, versions
+from sitelore.store.pages import pages, versions
 from sitelore.store.runs import counts, deletion, events, finalize, lifecycle, listing
 from sitelore.store.tenants import for_all_tenants
 
@@ -70,8 +70,8 @@ class SqlLedger(Repository):
     inlinks = read_long(versions.inlinks)
     outlinks = read_long(versions.outlinks)
     page_history = read_long(versions.page_history)
-    changed_versions = read_long(changes.changed_versions)
-    gone_pages = read_long(changes.gone_pages)
+    changed_versions = read_long(versions.changed_versions)
+    gone_pages = read_long(versions.gone_pages)
     save_robots = write(pages.save_robots)
     robots = read(pages.find_robots)
 

@@ -1,5 +1,6 @@
-"""`ports.Notifier` and `ports.Events` within one process. `redis.py` uses them in each process, and transports
-notifications and events between processes.
+"""`ports.Notifier` and `ports.Events` within one process.
+
+`store/redis/notifications.py` uses them in each process, and transports notifications and events between processes.
 """
 
 from __future__ import annotations

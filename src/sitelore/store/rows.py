@@ -10,8 +10,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import SOURCE_RANK, Hop, KnownPage, Lease, Offer, RowKind, Run, Source, UrlRow
 from sitelore.model.ids import NO_TEXT, RunId, TenantId
-from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
-from sitelore.model.response import StoredHead
+from sitelore.model.response import RenderNote, RenderReason, SiteRendering, StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UNCHANGED, Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 
 import sqlalchemy as sa
 
-from sitelore.model.access.site_sessions import StoredSession
+from sitelore.model.access import StoredSession
 from sitelore.model.ids import TenantId
 from sitelore.store.engine import Repository, read, write
 from sitelore.store.schema import site_sessions

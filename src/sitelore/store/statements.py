@@ -125,13 +125,13 @@ def read_page(conn: sa.Connection, query: sa.Select[Any], limit: int, offset: in
 
 
 def insert_statement(dialect_name: str, table: sa.Table) -> tuple[Any, tuple[str, ...]]:
-    """Insert a whole row."""
+    """Insert all columns of a row."""
     names = tuple(column.name for column in table.c)
     return insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names}), names
 
 
 def upsert(dialect_name: str, table: sa.Table) -> Statement:
-    """Insert a whole row, or replace everything but the key of the row that has the same key."""
+    """Insert a row, or replace everything but the key of the row with the same key."""
     insert, names = insert_statement(dialect_name, table)
     changes = {column.name: insert.excluded[column.name] for column in table.c if not column.primary_key}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=changes), names
@@ -198,7 +198,7 @@ def better_offer_statement(_dialect_name: str) -> Statement:
 
 
 def lastmod_statement(_dialect_name: str) -> Statement:
-    """Store the largest lastmod of all offers, whichever offer won, so that the order of offers does not matter."""
+    """Store the largest lastmod of all offers, so that the order of offers does not matter."""
     return _update_url((urls.c.lastmod, bind(urls.c.lastmod))), ("lastmod", *_URL_KEY)
 
 

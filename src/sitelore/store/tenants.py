@@ -65,7 +65,7 @@ def for_all_tenants(
 
 @contextmanager
 def all_tenants(conn: sa.Connection) -> Iterator[None]:
-    """Let a transaction of one tenant read shared tables across tenants for a moment."""
+    """Temporarily let a transaction of one tenant read shared tables across tenants."""
     if conn.dialect.name != "postgresql":
         yield
         return

@@ -9,7 +9,7 @@ import pytest
 
 from sitelore.app.access import AccessOptions, SiteOptions, build_access, read_access_file
 from sitelore.app.settings import operator_access, operator_redaction
-from sitelore.model.access.access import ClientCert, Cookie, SiteAccess
+from sitelore.model.access import ClientCert, Cookie, SiteAccess
 from sitelore.model.errors import BadConfig, UsageError
 
 TOML = """

@@ -17,8 +17,7 @@ from sitelore.model.audit.findings import (
     RepeatedChunk,
     SitemapFile,
 )
-from sitelore.model.rendering import RenderDecision, RenderReason
-from sitelore.model.response import RobotsFile
+from sitelore.model.response import RenderDecision, RenderReason, RobotsFile
 from sitelore.model.states import Proof, SkipReason, UrlState
 
 from .sites import BASE, DAY, NOW, SAFE_HEADERS, Pages, Spec, address, build_page, html, prose, redirect, state

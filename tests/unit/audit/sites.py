@@ -22,8 +22,7 @@ from sitelore.model.audit.findings import Finding
 from sitelore.model.document import PageLink, ReadOptions
 from sitelore.model.frontier import Hop, PageVersion, RowKind, Source, UrlRow
 from sitelore.model.ids import BlobKey, RunId
-from sitelore.model.rendering import RenderDecision
-from sitelore.model.response import Response, StoredHead
+from sitelore.model.response import RenderDecision, Response, StoredHead
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
 

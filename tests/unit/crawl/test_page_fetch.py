@@ -23,8 +23,21 @@ from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.frontier import Hop, KnownPage, Lease, RowKind
 from sitelore.model.ids import BlobKey, RunId
-from sitelore.model.rendering import Rendered, RenderFailure, RenderMetrics, RenderReason, RenderRequest, Shell, SiteRendering
-from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response, RobotsVerdict
+from sitelore.model.response import (
+    Failure,
+    Fetched,
+    FetchFailure,
+    Rendered,
+    RenderFailure,
+    RenderMetrics,
+    RenderReason,
+    RenderRequest,
+    Request,
+    Response,
+    RobotsVerdict,
+    Shell,
+    SiteRendering,
+)
 from sitelore.model.settings import CrawlSettings, Pace, Rendering, RenderMode
 from sitelore.model.url import DEFAULT_RULES, Url
 

@@ -23,8 +23,7 @@ from sitelore.model.document import Blob
 from sitelore.model.errors import DiskFull, UsageError
 from sitelore.model.frontier import Effects, Hop, Lease, Offer, PageUpdate, RowKind, Settlement, Source, Verdict
 from sitelore.model.ids import DEFAULT_TENANT, NO_TEXT, BlobKey, CleanBytes, RunId
-from sitelore.model.rendering import RenderNote, RenderReason
-from sitelore.model.response import MAX_STORED_VALUE_CHARS, Response, RobotsFile, StoredHead
+from sitelore.model.response import MAX_STORED_VALUE_CHARS, RenderNote, RenderReason, Response, RobotsFile, StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url

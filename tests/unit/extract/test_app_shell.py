@@ -6,8 +6,7 @@ from tests.support.http_server import prose
 from sitelore.extract.app_shell import ENOUGH_WORDS, NO_SHELL, detect_app_shell
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
-from sitelore.model.rendering import RenderDecision, RenderReason
-from sitelore.model.response import Response
+from sitelore.model.response import RenderDecision, RenderReason, Response
 from sitelore.model.url import Url
 
 NOTICE = "<noscript>You need to enable JavaScript to run this app.</noscript>"

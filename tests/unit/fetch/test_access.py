@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sitelore.fetch.access import RunAccess, seed_origins
-from sitelore.model.access.access import Access, Cookie, SiteAccess
+from sitelore.model.access import Access, Cookie, SiteAccess
 from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.url import Url
 

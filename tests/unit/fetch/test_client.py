@@ -25,7 +25,7 @@ from sitelore.fetch.http.client import HttpFetcher
 from sitelore.fetch.http.deadlines import DeadlineTimer, RequestDeadline
 from sitelore.fetch.http.encodings import BodyDecoder
 from sitelore.fetch.http.response_parser import ResponseHead
-from sitelore.model.access.access import Access
+from sitelore.model.access import Access
 from sitelore.model.response import Failure, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
 

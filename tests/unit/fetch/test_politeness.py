@@ -16,8 +16,17 @@ from tests.unit.fetch.recording_gate import RecordingGate
 from sitelore.fetch import robots
 from sitelore.fetch.politeness import HostBusy, HostLimiter, PoliteFetcher, PoliteRenderer
 from sitelore.fetch.robots import RobotsCache
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response, RobotsFile
+from sitelore.model.response import (
+    Failure,
+    Fetched,
+    FetchFailure,
+    Rendered,
+    RenderFailure,
+    RenderRequest,
+    Request,
+    Response,
+    RobotsFile,
+)
 from sitelore.model.settings import CrawlSettings
 from sitelore.ports import Feedback
 

@@ -15,7 +15,7 @@ from sitelore.fetch.http.client import HttpFetcher
 from sitelore.fetch.http.pool import Lookup
 from sitelore.fetch.http.proxies import ProxyPool, parse_proxy
 from sitelore.fetch.http.tls import TlsContexts
-from sitelore.model.access.access import Access, Proxies
+from sitelore.model.access import Access, Proxies
 from sitelore.model.errors import UsageError
 from sitelore.model.response import Failure, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits

@@ -8,7 +8,7 @@ from sitelore.frontier.freshness import request_for
 from sitelore.frontier.render_policy import RECHECK_RUNS, RenderPolicy, failed, noted
 from sitelore.model.frontier import KnownPage, Lease, RowKind
 from sitelore.model.ids import BlobKey, RunId
-from sitelore.model.rendering import RenderDecision, RenderReason, Shell, SiteRendering
+from sitelore.model.response import RenderDecision, RenderReason, Shell, SiteRendering
 from sitelore.model.settings import CrawlSettings, Overrides, Rendering, RenderMode
 from sitelore.model.url import Url
 

@@ -13,8 +13,7 @@ from cronsim import CronSim
 
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import SiteId, TenantId
-from sitelore.model.platform.channels import Channel, ChannelSettings, Frequency, TenantCrawlSettings
-from sitelore.model.platform.schedules import Planned, ScheduleRule
+from sitelore.model.platform.channels import Channel, ChannelSettings, Frequency, Planned, ScheduleRule, TenantCrawlSettings
 from sitelore.platform.channels.cron import check_cron, check_time_zone, due_occurrence, occurrences, plan, rule_of, upcoming
 
 

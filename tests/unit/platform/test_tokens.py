@@ -8,7 +8,7 @@ import pytest
 
 from sitelore.extract.redaction.redactor import redact
 from sitelore.model.platform.accounts import TokenKind
-from sitelore.platform.accounts.tokens import new_token_text, parse_token
+from sitelore.platform.accounts.authentication import new_token_text, parse_token
 
 
 @pytest.mark.parametrize("kind", TokenKind)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
-from sitelore.platform.video_thumbnails import VideoThumbnails
+from sitelore.platform.media import VideoThumbnails
 
 VIMEO = "https://vimeo.com/api/oembed.json?width=640&url=https%3A%2F%2Fvimeo.com%2F"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.serve.ranges import ByteRange, requested_range
+from sitelore.serve.responses import ByteRange, requested_range
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sitelore.model.platform.rate_limits import RateLimit
+from sitelore.platform.accounts.authentication import MAX_ENTRIES, LocalSessionStore
 from sitelore.platform.accounts.rate_limits import LocalRateLimiter
-from sitelore.platform.accounts.session_store import MAX_ENTRIES, LocalSessionStore
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.security.failed_logins import FailedLogins
 from sitelore.serve.security.sessions import (

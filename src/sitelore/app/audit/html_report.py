@@ -1,4 +1,4 @@
-"""The result of an audit as one HTML file that needs no other: the score, the rules with their findings, charts, insights.
+"""The result of an audit as one self-contained HTML file: the score, the rules with their findings, charts, insights.
 
 Charts are inline SVG, each with its figures in a table. The page has no script and loads nothing; every text that comes from a
 crawled page is escaped.

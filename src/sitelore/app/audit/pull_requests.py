@@ -260,7 +260,7 @@ class FixService:
         await repeat("pull requests", self.run_due, stop, _INTERVAL_S, _DELAY_S)
 
     async def _work(self, tenant: TenantId, request: FixRequest) -> FixRequest:
-        """Do what is due, and store the result."""
+        """Open, update or check the pull request of a due request, and store the result."""
         try:
             changed = await self._do(tenant, request)
         except HostBusy as busy:

@@ -69,7 +69,7 @@ MAX_REPEATED = 200
 
 @dataclass(slots=True)
 class AuditProgress(Progress):
-    """Progress of an audit: the pages that were checked, and what it does now."""
+    """Progress of an audit: the number of checked pages, and the current step."""
 
     phase: AuditPhase = AuditPhase.PAGES
 
@@ -221,7 +221,7 @@ class _Audit:
         return 1 + sum((run.finished_at or run.created_at) > since for run in runs)
 
     async def _full_runs(self) -> list[Run]:
-        """The completed runs up to this one that crawled the whole site, the newest first."""
+        """The completed runs that crawled the whole site, up to this one, newest first."""
         if self._known_runs is None:
             runs, _ = await self._ledger.list_runs(RunListing(site=self._run.site_name, limit=_MAX_RUNS_SEARCHED))
             is_before = (run for run in runs if run.created_at <= self._run.created_at and run.state is RunState.COMPLETED)
@@ -246,7 +246,7 @@ class _Audit:
         return self._run.state is RunState.COMPLETED and not is_partial(self._run) and is_complete_run(summaries.values())
 
     async def _earlier(self, summaries: Mapping[str, PageSummary]) -> dict[str, Sequence[EarlierPage]]:
-        """What the last run before this one that crawled the whole site recorded, by URL."""
+        """The rows of the previous run that crawled the whole site, by URL."""
         before = next((run for run in await self._full_runs() if run.id != self._run.id), None)
         if before is None:
             return {}

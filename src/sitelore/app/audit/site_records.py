@@ -160,7 +160,7 @@ def urls_without_instructions(table: ChunkTable) -> set[str]:
 
 
 def instructions_of(page: AuditPage, *, is_scanned: bool) -> Iterator[Instruction]:
-    """Yield what reads like an instruction to a language model, in the text of a page and in what it hides from readers.
+    """Yield instructions to language models, in the visible and in the hidden text of a page.
 
     `is_scanned`: the search index says that there is none in the text.
     """

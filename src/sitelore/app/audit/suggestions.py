@@ -71,7 +71,7 @@ class Suggestion:
 
 
 class NoSuggestion(Exception):
-    """Why there are no words of the model. The message is a sentence without its full stop."""
+    """Why the model gave no suggestion. The message is a sentence without its full stop."""
 
 
 Send = Callable[..., Awaitable[Any]]

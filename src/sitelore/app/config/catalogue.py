@@ -322,7 +322,7 @@ def settings_in_files() -> list[Setting]:
 
 @dataclass(frozen=True, slots=True)
 class ShortKey:
-    """A key for one or several settings that has a type of its own."""
+    """A short key for one or several settings, with its own type."""
 
     kind: Kind
     settings_of: Callable[[Any], dict[str, Any]]

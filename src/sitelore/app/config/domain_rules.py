@@ -198,7 +198,7 @@ class _Entry:
         return tuple(selector.strip() for selector in value)
 
     def _identity(self) -> Identity:
-        """Which URLs of the site are the same page, whatever they show."""
+        """Which URLs of the site are one page, regardless of their content."""
         value = self.data.get("identity")
         if value is None:
             return Identity()

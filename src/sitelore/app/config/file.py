@@ -18,12 +18,68 @@ from sitelore.app.config import catalogue
 from sitelore.app.config.command_options import OUTPUT_KINDS
 from sitelore.app.config.kinds import type_name
 from sitelore.app.config.sources import Sourced, Values
-from sitelore.app.config.toml_lines import Path as KeyPath
-from sitelore.app.config.toml_lines import line_of, lines_of
 from sitelore.app.settings import environment_value
 from sitelore.model.errors import BadConfig, UsageError
 from sitelore.model.settings import Overrides
 from sitelore.model.url import Url
+
+KeyPath = tuple[str | int, ...]
+"""Keys, and positions in arrays of tables from 0: `("site", 1, "max_pages")`."""
+
+
+def lines_of(text: str) -> dict[KeyPath, int]:
+    """The line of every key and table of a valid TOML text, by path."""
+    lines: dict[KeyPath, int] = {}
+    sizes: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    statement, start = "", 0
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        start = start if statement else number
+        statement += line
+        try:
+            parsed = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:
+            continue  # a value that goes on in the next line
+        if statement.lstrip().startswith("["):
+            table = _table(parsed, sizes)
+            lines.setdefault(table, start)
+        else:
+            for path in _paths(parsed, ()):
+                lines.setdefault((*table, *path), start)
+        statement = ""
+    return lines
+
+
+def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
+    """The line of a key, of its first element in an array of tables, or of the closest table around it that has one."""
+    while path and path not in lines:
+        path = (*path, 0) if (*path, 0) in lines else path[:-1]
+    return lines.get(path, 1)
+
+
+def _table(header: dict[str, Any], sizes: dict[KeyPath, int]) -> KeyPath:
+    """The path of the table that a header opens. A header of an array of tables adds an element to it."""
+    path: KeyPath = ()
+    value: Any = header
+    while isinstance(value, dict) and value:
+        [(name, value)] = value.items()
+        path = (*path, name)
+        if isinstance(value, list):
+            sizes[path] = sizes.get(path, 0) + 1
+            value = value[0]
+        if path in sizes:
+            path = (*path, sizes[path] - 1)
+    return path
+
+
+def _paths(data: dict[str, Any], above: KeyPath) -> list[KeyPath]:
+    paths: list[KeyPath] = []
+    for name, value in data.items():
+        paths.append((*above, name))
+        if isinstance(value, dict):
+            paths += _paths(value, (*above, name))
+    return paths
+
 
 FILE_NAME = "sitelore.toml"
 _MAX_BYTES = 2**20

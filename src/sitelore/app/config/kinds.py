@@ -237,7 +237,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of several names that are no enumeration."""
+    """One of several names that are not an enumeration."""
 
     names: tuple[str, ...]
 

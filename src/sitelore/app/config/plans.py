@@ -11,7 +11,7 @@ from sitelore.app.access import AccessOptions, access_of_credentials, build_acce
 from sitelore.app.config.file import ConfigFile, Site
 from sitelore.app.config.sources import Sourced, Values, plain, run_settings
 from sitelore.intake.seeds import typed_credentials, typed_url
-from sitelore.model.access.access import Access
+from sitelore.model.access import Access
 from sitelore.model.errors import UsageError
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
@@ -86,7 +86,7 @@ def values_in_force(
 
 def _is_due(site: Site, starts: Mapping[str, float]) -> bool:
     """Whether a site was never crawled, or its schedule has fired since its last run started."""
-    from sitelore.model.platform.schedules import ScheduleRule  # noqa: PLC0415 needed only for schedules
+    from sitelore.model.platform.channels import ScheduleRule  # noqa: PLC0415 needed only for schedules
     from sitelore.platform.channels.cron import plan  # noqa: PLC0415
 
     last = starts.get(Url.trusted(site.url).authority)

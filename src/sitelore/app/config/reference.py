@@ -23,7 +23,7 @@ def settings_table() -> str:
 
 
 def options_table(options: Iterable[CommandOption]) -> str:
-    """A table of options that are no settings of a run, in Markdown."""
+    """A table of options that are not stored with a run, in Markdown."""
     head = "| option | command line | API | Python | file | meaning |\n|---|---|---|---|---|---|\n"
     cells = (
         (f"`{own.name}`", f"`{own.option}`", own.api, own.python, own.file, own.meaning.replace("|", "\\|")) for own in options

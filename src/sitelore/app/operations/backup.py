@@ -1,4 +1,4 @@
-"""Backups of a data directory, or of Postgres and its blobs, made while crawls go on, and their restoration.
+"""Backups of a data directory, or of Postgres and its blobs, made while crawls run, and their restoration.
 
 A backup is a directory, or that directory as one `.tar` file:
 
@@ -70,7 +70,7 @@ class Manifest:
 
 @asynccontextmanager
 async def deletion_lock(app: App) -> AsyncIterator[bool]:
-    """Whether blobs may be deleted for good now: not while a backup copies them. Keeps a backup from starting meanwhile."""
+    """Lock against backups. Yields whether blobs may be removed now: not while a backup copies them."""
     if app.is_shared:
         async with app.queue.leader_lock(_LOCK, for_long=True) as is_ours:
             yield is_ours

@@ -135,7 +135,7 @@ async def _use_database(settings: OperatorSettings) -> str:
 
 
 async def _use_vectors(settings: OperatorSettings) -> str:
-    from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where services are configured
+    from sitelore.store.vectors.qdrant import QdrantRest, QdrantServer  # noqa: PLC0415 only where services are configured
 
     rest = QdrantRest(QdrantServer.read(settings.vectors, settings.vectors_key))
     await rest.collections()

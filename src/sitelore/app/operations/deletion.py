@@ -45,9 +45,9 @@ from sitelore.background import repeat
 from sitelore.model.errors import Conflict, UsageError
 from sitelore.model.frontier import RunListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId
-from sitelore.model.platform.retention import default_retention
+from sitelore.model.platform.tenant_settings import default_retention
 from sitelore.model.states import ENDED, RunState
-from sitelore.store.sqlite_files import rewrite
+from sitelore.store.runs.deletion import rewrite
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from sitelore.crawl.context import MediaContext
     from sitelore.model.frontier import Tenant
     from sitelore.model.ids import SiteId, TenantId
-    from sitelore.model.platform.audit_log import EntryFor
+    from sitelore.model.platform.accounts import EntryFor
     from sitelore.model.platform.channels import Channel
-    from sitelore.model.platform.retention import RetentionPolicy
+    from sitelore.model.platform.tenant_settings import RetentionPolicy
     from sitelore.ports import BlobStorage, Ledger
 
 P = ParamSpec("P")
@@ -227,8 +227,7 @@ async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
     operator = operator_settings()
     if operator.vectors in {"", "database"}:
         return
-    from sitelore.store.vectors.qdrant import delete_points  # noqa: PLC0415 only where one is configured
-    from sitelore.store.vectors.qdrant_rest import QdrantServer  # noqa: PLC0415 see above
+    from sitelore.store.vectors.qdrant import QdrantServer, delete_points  # noqa: PLC0415 only where one is configured
 
     await delete_points(QdrantServer.read(operator.vectors, operator.vectors_key), tenant.name, site)
 
@@ -239,7 +238,7 @@ async def sweep_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, 
 
 
 async def purge_blobs(ledger: Ledger, blobs: BlobStorage, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Remove blobs for good that were deleted before this time, or restore the referenced ones. Returns the number removed."""
+    """Permanently remove blobs that were deleted before this time; restore referenced ones. Returns the number removed."""
     return await _purge(ledger, blobs, ledger.blob_references, deleted_before, per_pass)
 
 
@@ -252,7 +251,7 @@ async def sweep_media(ledger: Ledger, media: MediaContext, stored_before: float,
 
 
 async def purge_media(ledger: Ledger, media: MediaContext, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Remove media files for good that were deleted before this time; restore those that are referenced."""
+    """Permanently remove media files that were deleted before this time; restore those that are referenced."""
     return await _purge(ledger, media.files, media.library.references, deleted_before, per_pass)
 
 
@@ -395,7 +394,7 @@ async def _delete_expired_of(app: App, tenant: TenantId, defaults: RetentionPoli
 
 
 async def purge_all(app: App) -> int:
-    """Remove blobs for good that were deleted longer ago than the grace period, for all tenants. Returns their number."""
+    """Permanently remove blobs of all tenants that were deleted longer ago than the grace period. Returns their number."""
     purged = 0
     for tenant in await app.queue.tenants():
         ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)

@@ -1,4 +1,4 @@
-"""`sitelore audit`: what is wrong with a crawled site, from what the crawl stored."""
+"""`sitelore audit`: finds problems of a crawled site, from the stored pages."""
 
 from __future__ import annotations
 

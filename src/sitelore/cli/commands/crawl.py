@@ -28,9 +28,9 @@ from sitelore.cli.console import (
     print_json,
     run_async,
 )
-from sitelore.cli.setting_options import ACCESS, EXTRACTION, FILES, POLITENESS, WHAT, setting
+from sitelore.cli.help import ACCESS, EXTRACTION, FILES, POLITENESS, WHAT, setting
 from sitelore.export.formats import MARKDOWN
-from sitelore.model.access.access import NO_ACCESS, Access
+from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, SessionEnded, UsageError
 from sitelore.model.settings import CrawlSettings, LinkStyle, PersonalPolicy, Pipeline
 
@@ -383,7 +383,7 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
     from sitelore.export.formats import recorded_formats
-    from sitelore.model.rendering import RenderReason
+    from sitelore.model.response import RenderReason
 
     async with build_app(output.data, writing=True) as plain_app, index_while_crawling(output.data, enabled=output.index):
         app = plain_app.with_access(access)

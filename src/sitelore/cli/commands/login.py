@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sitelore.cli.application import with_app
-from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, data_option, minute, note, print_json
+from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, data_option, minute, note, print_json, with_app
 from sitelore.model.errors import BadConfig, LoginFailed, UsageError
 from sitelore.model.ids import DEFAULT_TENANT
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.fetch.browser.chromium import BrowserExecutable
     from sitelore.fetch.browser.login import LoginStep
-    from sitelore.model.access.site_sessions import SiteSession, StoredSession
+    from sitelore.model.access import SiteSession, StoredSession
     from sitelore.model.url import Url
 
 _FROM_ENVIRONMENT = "env:"

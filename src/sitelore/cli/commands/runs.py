@@ -180,7 +180,7 @@ def _print_runs(data: Path, listed: list[tuple[Run, RunCounts]]) -> None:
 
 
 def _unique_length(ids: list[RunId]) -> int:
-    """How many characters of these ids tell them apart. Commands accept the start of an id."""
+    """The length of the shortest unique prefix of these ids. Commands accept a prefix of an id."""
     length = _SHOWN_ID_CHARS
     while len({run[:length] for run in ids}) < len(set(ids)):
         length += 1

@@ -208,7 +208,7 @@ class BrowserProcess:
         return not self.is_dead
 
     async def stop(self) -> None:
-        """Close the browser, then its driver, which kills what is left."""
+        """Close the browser, then its driver, which kills remaining processes."""
         self.is_dead = True
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_STOP_TIMEOUT_S):

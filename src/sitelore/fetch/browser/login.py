@@ -20,7 +20,7 @@ from sitelore.fetch.browser.guard_proxy import GuardProxy
 from sitelore.fetch.browser.renderer import cookies_of
 from sitelore.fetch.browser.tab import changed_headers
 from sitelore.fetch.guard import AddressGuard
-from sitelore.model.access.site_sessions import SiteSession, page_of
+from sitelore.model.access import SiteSession, page_of
 from sitelore.model.errors import LoginFailed
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
@@ -193,7 +193,7 @@ class _Login:
                 await page.keyboard.press(step.target)
 
     async def _observe(self) -> bool:
-        """Note what is shown, and what the site has set. Returns whether a login form is shown."""
+        """Record the current URL and the cookies and storage of the page. Returns whether it shows a login form."""
         with contextlib.suppress(Exception):  # a page that navigates or closes meanwhile is observed the next time
             has_form = False
             for page in self._context.pages:

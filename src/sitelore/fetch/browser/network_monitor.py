@@ -116,7 +116,7 @@ class NetworkMonitor:
         getattr(self, self.HANDLERS[name])(event)
 
     def on_commit(self, loader: str) -> None:
-        """A new document is in the main frame: requests of the previous one are no longer awaited."""
+        """Handle a new document in the main frame: stop waiting for requests of the previous one."""
         for request_id in [key for key, request in self._in_flight.items() if request.loader not in {"", loader}]:
             self._remove(request_id)
 

@@ -16,9 +16,8 @@ from sitelore.fetch.browser.navigation import NavigationCheck, NavigationRules
 from sitelore.fetch.browser.tab import VIEWPORT_HEIGHT, VIEWPORT_WIDTH, Tab, TabCrashed
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.pool import Lookup
-from sitelore.model.access.access import Cookie
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Failure
+from sitelore.model.access import Cookie
+from sitelore.model.response import Failure, Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 
@@ -156,7 +155,7 @@ class BrowserRenderer:
             await tab.close()
 
     async def _context_in(self, process: BrowserProcess) -> _RunContext:
-        """The run's context in this process. A context in a retired process hands its cookies over."""
+        """The run's context in this process. It takes over the cookies of a context in a retired process."""
         async with self._context_lock:
             previous = self._context
             if previous is not None and previous.process is process:

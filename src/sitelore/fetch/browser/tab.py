@@ -25,8 +25,7 @@ from sitelore.fetch.browser.page_scripts import (
     wait_idle_script,
 )
 from sitelore.fetch.failures import FailureInfo, explain_net_error, is_broken_body
-from sitelore.model.rendering import Rendered, RenderFailure, RenderMetrics, RenderRequest
-from sitelore.model.response import Failure, Response
+from sitelore.model.response import Failure, Rendered, RenderFailure, RenderMetrics, RenderRequest, Response
 from sitelore.model.settings import PageAction
 from sitelore.model.url import Url
 

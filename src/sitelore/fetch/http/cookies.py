@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from sitelore.model.access.access import Cookie
+from sitelore.model.access import Cookie
 from sitelore.model.url import Url
 
 _MAX_COOKIE = 4096

@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 from sitelore.fetch.failures import FailureInfo, os_error_message
 from sitelore.fetch.http.response_parser import MAX_HEAD, find_head_end, parse_head
 from sitelore.fetch.http.tls import TlsContexts
-from sitelore.model.access.access import Proxies
+from sitelore.model.access import Proxies
 from sitelore.model.errors import UsageError
 from sitelore.model.response import Failure
 

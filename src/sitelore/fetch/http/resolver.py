@@ -1,4 +1,4 @@
-"""Resolves host names in threads of its own, so that names whose servers do not answer never delay other names.
+"""Resolves host names in separate threads, so that slow name servers do not delay other names.
 
 The operating system's resolver blocks its thread, often for half a minute, and cannot be cancelled. Callers stop waiting
 at the time limit; until the thread ends, other lookups of that name fail at once instead of taking another thread.

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Mapping
 from functools import cache
 
-from sitelore.model.access.access import ClientCert
+from sitelore.model.access import ClientCert
 from sitelore.model.errors import UsageError
 
 

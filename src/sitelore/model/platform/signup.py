@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import RunId
-from sitelore.model.platform.accounts import Token, User
-from sitelore.model.platform.audit_log import AuditEntry
+from sitelore.model.platform.accounts import AuditEntry, Token, User
 from sitelore.model.platform.channels import Channel, ChannelSettings, NewCrawl, TenantCrawlSettings
 
 

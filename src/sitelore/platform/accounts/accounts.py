@@ -15,16 +15,21 @@ from sitelore.model.platform.accounts import (
     ROLE_SCOPES,
     TENANT_SCOPES,
     AccountChange,
+    AuditCheck,
+    AuditEntry,
+    AuditRecord,
     Caller,
     Token,
     TokenKind,
     TokenScope,
     User,
     UserRole,
+    digest_of,
+    entry_of,
+    hash_of,
 )
-from sitelore.model.platform.audit_log import AuditCheck, AuditEntry, AuditRecord, digest_of, entry_of, hash_of
 from sitelore.model.settings import BUILT_IN_ALONE
-from sitelore.platform.accounts.tokens import new_token_text
+from sitelore.platform.accounts.authentication import new_token_text
 from sitelore.platform_ports import Accounts
 from sitelore.ports import Clock
 
@@ -101,7 +106,7 @@ class AccountService:
         return CreatedToken(new, text.text)
 
     async def revoke_token(self, token_id: str) -> Token | None:
-        """Revoke a token for good. None if it does not exist."""
+        """Revoke a token permanently. None if it does not exist."""
         old, now = await self.accounts.find_token(token_id), self.clock()
         if old is None:
             return None

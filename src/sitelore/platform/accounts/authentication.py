@@ -1,4 +1,7 @@
-"""Authenticates API tokens: those of the operator's settings, and those of tenants in the database.
+"""Authentication: the text of API tokens, the caller behind a token, and the browser sessions of one process.
+
+A token is `sl_<kind>_<id><secret><checksum>`, with `_` before the secret. The prefix and the CRC-32 checksum let scanners find
+leaked tokens. Tokens are those of the operator's settings, and those of tenants in the database.
 
 Look-ups are cached for `CACHE_S`, counted from when the query was sent. So a request that arrives later than that after a
 revocation was committed, in any process, is judged by a query that sees it. The process that revokes drops its entry at once.
@@ -9,16 +12,69 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import re
+import secrets
+import string
 import time
+from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import sha256
+from zlib import crc32
 
 from sitelore.model.errors import SiteloreError
 from sitelore.model.ids import DEFAULT_TENANT
-from sitelore.model.platform.accounts import ALL_SCOPES, Caller, StoredToken
-from sitelore.platform.accounts.tokens import TokenText, parse_token
+from sitelore.model.platform.accounts import ALL_SCOPES, Caller, StoredToken, TokenKind
 from sitelore.platform_ports import AccountDirectory
 from sitelore.ports import Clock
+
+_DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_ID_CHARS, _SECRET_CHARS, _CHECKSUM_CHARS = 22, 43, 6
+_FORM = re.compile(
+    rf"sl_({'|'.join(TokenKind)})_([0-9A-Za-z]{{{_ID_CHARS}}})_([0-9A-Za-z]{{{_SECRET_CHARS}}})([0-9A-Za-z]{{{_CHECKSUM_CHARS}}})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenText:
+    """A token as its owner has it, taken apart. `text` is shown once and never stored."""
+
+    kind: TokenKind
+    id: str
+    secret_hash: bytes
+    text: str
+
+
+def new_token_text(kind: TokenKind) -> TokenText:
+    """A new random token."""
+    token_id, secret = _random(_ID_CHARS), _random(_SECRET_CHARS)
+    body = f"sl_{kind}_{token_id}_{secret}"
+    return TokenText(kind, token_id, _hash(secret), body + _checksum(body))
+
+
+def parse_token(text: str) -> TokenText | None:
+    """The parts of a token; None when its form or its checksum is wrong."""
+    match = _FORM.fullmatch(text)
+    if match is None or _checksum(text[:-_CHECKSUM_CHARS]) != match[4]:
+        return None
+    return TokenText(TokenKind(match[1]), match[2], _hash(match[3]), text)
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_DIGITS) for _ in range(length))
+
+
+def _hash(secret: str) -> bytes:
+    return sha256(secret.encode()).digest()
+
+
+def _checksum(body: str) -> str:
+    number, digits = crc32(body.encode()), ""
+    for _ in range(_CHECKSUM_CHARS):
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -140,3 +196,34 @@ def _operator_id(digest: bytes) -> str:
 
 def _operator(token_id: str, address: str) -> Caller:
     return Caller(DEFAULT_TENANT, ALL_SCOPES, token_id, "operator", address=address)
+
+
+MAX_ENTRIES = 1000
+"""At the limit, the entry that was used longest ago is dropped."""
+
+
+class LocalSessionStore:
+    """Values with an expiry, in the memory of one process."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._entries: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+
+    async def put(self, key: str, value: bytes, ttl_s: float) -> None:
+        """Store a value until it expires."""
+        self._entries[key] = (self._monotonic() + ttl_s, value)
+        self._entries.move_to_end(key)
+        while len(self._entries) > MAX_ENTRIES:
+            self._entries.popitem(last=False)
+
+    async def get(self, key: str, ttl_s: float) -> bytes | None:
+        """The value, which from now on lives for `ttl_s`."""
+        value = await self.take(key)
+        if value is not None:
+            await self.put(key, value, ttl_s)
+        return value
+
+    async def take(self, key: str) -> bytes | None:
+        """Remove and return the value: of two callers, one gets it."""
+        expires_at, value = self._entries.pop(key, (0.0, None))
+        return value if value is not None and self._monotonic() < expires_at else None

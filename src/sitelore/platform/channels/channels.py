@@ -17,19 +17,20 @@ from sitelore.extract.page_objects.brand import merge_brands
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.ids import RunId, TenantId
-from sitelore.model.platform.brands import StoredBrand
 from sitelore.model.platform.channels import (
     MAX_PAGES,
     Channel,
     ChannelSettings,
     CrawlConfig,
     NewCrawl,
+    Planned,
+    Schedule,
     Screenshots,
     StartedCrawl,
     TenantCrawlSettings,
     Trigger,
 )
-from sitelore.model.platform.schedules import Planned, Schedule
+from sitelore.model.platform.tenant_settings import StoredBrand
 from sitelore.model.settings import (
     BUILT_IN_ALONE,
     CrawlSettings,
@@ -43,7 +44,7 @@ from sitelore.model.settings import (
 from sitelore.model.states import RunState
 from sitelore.platform.channels.cron import check_cron, check_time_zone, plan, rule_of
 from sitelore.platform.secret_box import SecretBox, SecretUnreadable
-from sitelore.platform.webhooks import signatures
+from sitelore.platform.webhooks import delivery
 from sitelore.platform_ports import Channels
 from sitelore.ports import Clock
 
@@ -145,7 +146,7 @@ class ChannelService:
 
     async def new_secret(self, channel: Channel) -> str:
         """Replace the secret with which change notices of the channel are signed. It is shown once."""
-        secret = signatures.new_secret()
+        secret = delivery.new_secret()
         await self.channels.set_secret(channel.id, self.secrets.seal(secret, _row_of(channel)), self.clock())
         return secret
 

@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from cronsim import CronSim, CronSimError
 
 from sitelore.model.errors import UsageError
-from sitelore.model.platform.channels import Channel, Frequency, TenantCrawlSettings
-from sitelore.model.platform.schedules import Occurrence, Planned, ScheduleRule
+from sitelore.model.platform.channels import Channel, Frequency, Occurrence, Planned, ScheduleRule, TenantCrawlSettings
 
 CRON_LINES = {Frequency.WEEKLY: "0 0 * * 0", Frequency.MONTHLY: "0 0 1 * *"}
 
@@ -60,7 +59,7 @@ def _time_zones() -> frozenset[str]:
 
 
 def rule_of(channel: Channel, tenant: TenantCrawlSettings) -> ScheduleRule | None:
-    """When a channel is crawled: by its own cron line, or as often as the tenant wants it; None: only when a person starts it.
+    """The rule for a channel's crawls: its own cron line, or the frequency of the tenant; None: it is only crawled manually.
 
     Channels of one frequency start within 15 minutes after midnight, each always after the same delay.
     """

@@ -18,8 +18,7 @@ from sitelore.background import repeat
 from sitelore.model.errors import CorruptData, StorageError, UsageError
 from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.ids import RunId, TenantId
-from sitelore.model.platform.channels import CrawlJob, NewCrawl, Trigger
-from sitelore.model.platform.schedules import Outcome, Schedule
+from sitelore.model.platform.channels import CrawlJob, NewCrawl, Outcome, Schedule, Trigger
 from sitelore.model.url import Url
 from sitelore.platform.channels.channels import ChannelService
 from sitelore.platform.channels.cron import due_occurrence, rule_of
@@ -52,11 +51,11 @@ class Scheduler:
     blobs: BlobStorage
 
     async def forever(self, stop: asyncio.Event, interval_s: float) -> None:
-        """Start what is due until stopped."""
+        """Run `run_due` repeatedly until stopped."""
         await repeat("schedules", lambda: self.run_due(self.service.clock()), stop, interval_s)
 
     async def run_due(self, now: float) -> int:
-        """Follow up completed crawls, then start what is due. Returns how many crawls this server has started."""
+        """Follow up completed crawls, then start the crawls of due schedules. Returns how many crawls were started."""
         for tenant, run in await self.queue.jobs_to_follow_up(_BATCH):
             try:
                 await self._follow_up(tenant, run, now)

@@ -91,7 +91,7 @@ def _one_line(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Text as inline code, whatever it contains."""
+    """Text as inline code, with backticks in it escaped."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)
     padding = " " if longest else ""

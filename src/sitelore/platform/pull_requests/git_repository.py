@@ -92,7 +92,7 @@ class GitRepository:
         return await self._fetch(branch, _BASE)
 
     async def is_ours(self, branch: str) -> bool:
-        """Whether the last commit of a branch was made by `commit`: a branch that a person worked on is left alone."""
+        """Whether the last commit of a branch was made by `commit`: a branch with commits of a person is not changed."""
         commit = await self._fetch(branch, _OURS)
         return (await self._git("show", "-s", "--format=%ce", commit)).decode().strip() == _EMAIL
 
@@ -229,7 +229,7 @@ async def open_repository(
 
 
 def _environment(program: str, home: Path, credentials: str, proxy: GuardProxy, *, is_tls_custom: bool) -> dict[str, str]:
-    """The whole environment of a git process."""
+    """All environment variables of a git process."""
     user, password = proxy.credentials
     settings = {
         "http.extraHeader": f"Authorization: Basic {base64.b64encode(credentials.encode()).decode()}",

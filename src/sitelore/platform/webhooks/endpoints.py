@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import TenantId, new_uuid
-from sitelore.model.platform.audit_log import EntryFor
+from sitelore.model.platform.accounts import EntryFor
 from sitelore.model.platform.webhooks import (
     TEST_TYPE,
     Attempt,
@@ -20,8 +20,7 @@ from sitelore.model.platform.webhooks import (
     WebhookType,
 )
 from sitelore.platform.secret_box import SecretBox
-from sitelore.platform.webhooks.delivery import WebhookSender, encode_message
-from sitelore.platform.webhooks.signatures import new_secret
+from sitelore.platform.webhooks.delivery import WebhookSender, encode_message, new_secret
 from sitelore.platform_ports import Webhooks
 from sitelore.ports import Clock
 

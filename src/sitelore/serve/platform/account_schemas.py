@@ -10,8 +10,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from sitelore.model.frontier import Tenant
-from sitelore.model.platform.accounts import Caller, Token, TokenKind, TokenScope, User, UserRole
-from sitelore.model.platform.audit_log import AuditCheck, AuditRecord
+from sitelore.model.platform.accounts import AuditCheck, AuditRecord, Caller, Token, TokenKind, TokenScope, User, UserRole
 from sitelore.platform.accounts.accounts import ROTATION_GRACE_S, CreatedToken, TokenRequest
 from sitelore.serve.platform.channel_schemas import ChannelView, CrawlJobView
 from sitelore.serve.responses import Pagination
@@ -208,12 +207,6 @@ class Registration(msgspec.Struct, frozen=True, rename="camel"):
     token: str
     channel: ChannelView | None
     crawl_job: CrawlJobView | None
-
-
-ANSWERS = (
-    TokenView, TokenCreated, TokenList, UserView, UserList, AuditLogPage, AuditCheckView, TenantView, TenantCreated, TenantList,
-    Identity, Registration,
-)  # fmt: skip
 
 
 def token_view(token: Token, now: float) -> TokenView:

@@ -13,16 +13,18 @@ from sitelore.model.platform.channels import (
     ChannelStatistics,
     CrawlJob,
     Frequency,
+    Outcome,
     PageFacets,
     PageStatus,
     Plan,
+    Schedule,
+    ScheduleRule,
     Screenshots,
     TenantCrawlSettings,
     TenantUsage,
     Trigger,
 )
 from sitelore.model.platform.media import MediaTotals, place_of
-from sitelore.model.platform.schedules import Outcome, Schedule, ScheduleRule
 from sitelore.model.settings import MediaType, PersonalPolicy, RenderMode
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
 from sitelore.platform.channels.cron import CRON_LINES, describe_cron, plan, upcoming
@@ -335,12 +337,6 @@ class BrandView(msgspec.Struct, frozen=True, rename="camel"):
     channel_id: str | None
     detected_at: str | None
     updated_at: str | None
-
-
-ANSWERS: tuple[type[msgspec.Struct], ...] = (
-    ChannelView, ChannelList, WebhookSecret, CrawlJobView, CrawlJobList, CrawlStatusView, WebPageList, WebPageDetail,
-    ChannelStatisticsView, CrawlSettingsView, SchedulePreview, BrandView,
-)  # fmt: skip
 
 
 def schedule_view(schedule: Schedule, tenant: TenantCrawlSettings) -> ScheduleView:

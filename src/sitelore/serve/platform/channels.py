@@ -13,8 +13,7 @@ from fastapi import Path
 from starlette.requests import Request
 
 from sitelore.model.ids import TenantId, is_id
-from sitelore.model.platform.accounts import Caller, TokenScope
-from sitelore.model.platform.audit_log import EntryFor
+from sitelore.model.platform.accounts import Caller, EntryFor, TokenScope
 from sitelore.model.platform.channels import Channel
 from sitelore.platform.channels.channels import ChannelService
 from sitelore.platform.media import MediaService

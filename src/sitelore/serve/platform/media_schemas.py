@@ -9,7 +9,7 @@ import msgspec
 from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.media import MediaUse, StoredMedia, place_of
 from sitelore.model.settings import MediaType
-from sitelore.platform.video_thumbnails import THUMBNAIL_PROVIDERS
+from sitelore.platform.media import THUMBNAIL_PROVIDERS
 from sitelore.serve.responses import ListPosition, position
 from sitelore.serve.schemas import moment
 
@@ -74,9 +74,6 @@ class MediaDetail(MediaOnPage, frozen=True, rename="camel"):
 
     extracted_text: str
     pages: list[MediaUseView]
-
-
-ANSWERS: tuple[type[msgspec.Struct], ...] = (MediaList, MediaDetail)
 
 
 def media_on_page(channel: Channel, media: StoredMedia) -> MediaOnPage:

@@ -91,9 +91,6 @@ class AliasList(msgspec.Struct, frozen=True):
     aliases: list[AliasView]
 
 
-ANSWERS: tuple[type[msgspec.Struct], ...] = (VersionList, VersionDiff, ChunkList, NeighboursView, AliasList)
-
-
 def version_views(versions: list[PageVersion]) -> list[VersionView]:
     """Versions, the newest first, with their numbers."""
     return [

@@ -47,9 +47,6 @@ class EventList(msgspec.Struct, frozen=True):
     has_more: bool
 
 
-ANSWERS: tuple[type[msgspec.Struct], ...] = (HostList, EventList)
-
-
 def host_view(host: HostProgress, closed: Collection[str] | None) -> HostView:
     """A host as the API shows it. `closed`: the hosts that take no request now, where that is known."""
     return HostView(

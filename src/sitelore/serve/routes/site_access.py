@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
 from sitelore.app.access import SiteOptions, site_access
-from sitelore.model.access.site_sessions import SiteSession, StoredSession
+from sitelore.model.access import SiteSession, StoredSession
 from sitelore.model.errors import UsageError
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.url import Url

@@ -22,7 +22,7 @@ from http.cookies import CookieError, SimpleCookie
 import msgspec
 from starlette.types import Scope
 
-from sitelore.platform.accounts.session_store import LocalSessionStore
+from sitelore.platform.accounts.authentication import LocalSessionStore
 from sitelore.platform_ports import SessionStore
 from sitelore.serve.problems import CROSS_ORIGIN, LOGIN_EXPIRED, ApiProblem
 

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sitelore.store.blobs.media_keys import ROOTS, is_replaceable, key_at
+from sitelore.store.blobs.media_files import ROOTS, is_replaceable, key_at
 
 if TYPE_CHECKING:
     from sitelore.store.blobs.object_store import Bucket

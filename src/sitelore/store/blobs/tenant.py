@@ -8,7 +8,7 @@ from typing import Protocol
 from sitelore.model.document import Blob
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, TenantId
 from sitelore.platform_ports import MediaFiles
-from sitelore.store.blobs.media_keys import is_media_key
+from sitelore.store.blobs.media_files import is_media_key
 
 
 class BlobStore(Protocol):
@@ -35,7 +35,7 @@ class BlobStore(Protocol):
         ...
 
     async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
-        """Remove blobs for good that were deleted before this time."""
+        """Permanently remove blobs that were deleted before this time."""
         ...
 
     async def restore(self, keys: Sequence[BlobKey]) -> None:
@@ -90,7 +90,7 @@ class TenantBlobs:
         return await self._store.delete([self._key(key) for key in keys], stored_before)
 
     async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
-        """Remove blobs for good that were deleted before this time."""
+        """Permanently remove blobs that were deleted before this time."""
         return await self._store.purge([self._key(key) for key in keys], deleted_before)
 
     async def restore(self, keys: Sequence[BlobKey]) -> None:

@@ -1,4 +1,4 @@
-"""Deletion detection: ended runs decide which pages of their site are gone, by the function that the caller gives.
+"""Deletion detection: ended runs decide which pages of their site are gone, by a function of the caller.
 
 A run that was used for this has 1 in the column `presence_checked`. Pages that look gone, too many at once, are held
 (`held = 1`) until a user confirms or rejects their deletion.

@@ -1,4 +1,4 @@
-"""Versions of pages with their facts and links. Every function is part of one transaction.
+"""Versions of pages with their facts and links, and what changed in a period. Every function is part of one transaction.
 
 A page gets a new version when its content has changed. A fetch that finds it unchanged but with another document, because parts
 of the page change with every fetch, replaces document, facts and links of the current version.
@@ -16,6 +16,7 @@ import msgspec
 import sqlalchemy as sa
 import zstandard
 
+from sitelore.model.changes import ChangedVersion, GonePage
 from sitelore.model.document import PageLink
 from sitelore.model.frontier import LinkBetweenPages, PageUpdate, PageVersion
 from sitelore.model.ids import NO_TEXT, SiteId, TenantId
@@ -25,6 +26,8 @@ from sitelore.store.rows import encode
 from sitelore.store.schema import key_of, links, page_versions, pages, site_urls
 from sitelore.store.statements import (
     BATCH,
+    OF_SITE,
+    PAGES_WITH_URL,
     SITE,
     TENANT,
     Statement,
@@ -322,3 +325,57 @@ def _version_of(row: Sequence[Any]) -> PageVersion:
     counts = _counts_decoder.decode(redactions) if redactions else {}
     plain = zstandard.decompress(facts) if facts else b""
     return PageVersion(Url.trusted(long_url or key), seen_at, ended_at, document, content_hash, counts, plain)
+
+
+_of_url = sa.and_(site_urls.c.tenant_id == page_versions.c.tenant_id, site_urls.c.id == page_versions.c.url_id)
+_VERSION = (page_versions.c.url_id, page_versions.c.seen_at, page_versions.c.document, page_versions.c.content_hash)
+_earlier = (
+    sa.select(*_VERSION)
+    .where(page_versions.c.tenant_id == TENANT, page_versions.c.site_id == SITE, page_versions.c.url_id.in_(BATCH))
+    .where(page_versions.c.seen_at <= sa.bindparam("since", type_=sa.Double))
+    .order_by(page_versions.c.seen_at)
+)
+
+
+def changed_versions(conn: sa.Connection, tenant: TenantId, site: SiteId, since: float, until: float) -> list[ChangedVersion]:
+    """Pages whose content at the end of the period differs from that before it, by URL. New pages have none before."""
+    c = page_versions.c
+    query = sa.select(*_VERSION, site_urls.c.url, site_urls.c.long_url).select_from(page_versions.join(site_urls, _of_url))
+    query = query.where(c.tenant_id == tenant, site_urls.c.tenant_id == tenant, c.site_id == site)
+    query = query.where(c.seen_at > since, c.seen_at <= until)
+    latest: dict[int, Any] = {row.url_id: row for row in conn.execute(query.order_by(c.seen_at))}
+    rows = select_in_batches(conn, _earlier, latest, tenant=tenant, site=site, since=since)
+    before = {row.url_id: row for row in rows}
+    changed = [
+        ChangedVersion(
+            Url.trusted(row.long_url or row.url), row.seen_at, row.document, row.content_hash,
+            before[url_id].document if url_id in before else None,
+        )
+        for url_id, row in latest.items()
+        if url_id not in before or before[url_id].content_hash != row.content_hash
+    ]  # fmt: skip
+    return sorted(changed, key=lambda change: change.url)
+
+
+_target = site_urls.alias("target_url")
+_gone = (
+    sa.select(
+        *site_urls.c["url", "long_url"], *pages.c["presence_at", "content_hash", "evidence"],
+        sa.func.coalesce(_target.c.long_url, _target.c.url).label("target"),
+    )
+    .select_from(PAGES_WITH_URL.outerjoin(_target, sa.and_(_target.c.tenant_id == TENANT, _target.c.id == pages.c.alias_of)))
+    .where(OF_SITE, sa.text("presence = 'GONE'"))
+    .order_by(site_urls.c.url)
+)  # fmt: skip
+
+
+def gone_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, since: float, until: float) -> list[GonePage]:
+    """Pages that were found to be gone in the period, by URL."""
+    gone = _gone.where(pages.c.presence_at > since, pages.c.presence_at <= until)
+    return [
+        GonePage(
+            Url.trusted(row.long_url or row.url), row.presence_at, row.content_hash,
+            Url.trusted(row.target) if row.target else None, row.evidence or "",
+        )
+        for row in conn.execute(gone, {"tenant": tenant, "site": site})
+    ]  # fmt: skip

@@ -163,7 +163,7 @@ audit_log = sa.Table(
     of_tenant(),
 )
 """Changes by people and programs, in the order of their commits. Rows are only added; each has a hash over itself and the one
-before (`model/platform/audit_log.py`)."""
+before (`model/platform/accounts.py`)."""
 sa.Index("audit_log_entries", audit_log.c.tenant_id, audit_log.c.id, unique=True)
 
 

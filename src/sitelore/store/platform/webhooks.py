@@ -125,7 +125,7 @@ def find_endpoint(conn: sa.Connection, tenant: TenantId, endpoint: str) -> Webho
 def change_endpoint(
     conn: sa.Connection, tenant: TenantId, endpoint: str, change: EndpointChange, now: float
 ) -> WebhookEndpoint | None:
-    """Change an endpoint. A disabled one turns what it has not received into dead letters. None when there is none."""
+    """Change an endpoint. Pending deliveries of a disabled endpoint become dead letters. None when there is none."""
     values: dict[str, Any] = {}
     if change.url is not None:
         values["url"] = change.url
@@ -169,7 +169,7 @@ def list_deliveries(
 
 
 def replay(conn: sa.Connection, tenant: TenantId, endpoint: str, event: int, now: float) -> bool:
-    """Queue a delivery again, whatever became of it. False when there is none, or its endpoint is disabled."""
+    """Queue a delivery again, in any state. False when there is none, or its endpoint is disabled."""
     return _replay(conn, tenant, endpoint, webhook_deliveries.c.event_id == event, now) > 0
 
 

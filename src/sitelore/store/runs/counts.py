@@ -63,7 +63,7 @@ class Changes:
             self._counts[run, name] += times * value
 
     def add_media(self, run: str, name: str, value: int) -> None:
-        """Add to a number of `MediaCounts` that the rows of the run do not tell."""
+        """Add to a number of `MediaCounts` that cannot be derived from the rows of the run."""
         self._counts[run, f"{_MEDIA}:{name}"] += value
 
     def write(self, conn: sa.Connection, tenant: TenantId) -> None:

@@ -1,4 +1,4 @@
-"""The outbox: events for other systems, stored in the transaction that they report, so that none is lost or invented.
+"""The outbox: events for other systems, stored in the transaction that they report, so that events and data always agree.
 
 Ids rise in the order of commits of a run, because writers of a run are serialised. Readers ask for what follows the last id
 that they handled, and may see an event twice but never miss one of a run.
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import StoredEvent, StoredEventKind
 from sitelore.model.ids import RunId, TenantId
-from sitelore.model.platform.retention import EVENTS_KEPT_S
+from sitelore.model.platform.tenant_settings import EVENTS_KEPT_S
 from sitelore.model.url import Url
 from sitelore.store.rows import encode, maybe_url, storable
 from sitelore.store.schema import events
@@ -66,7 +66,7 @@ def _event_statement(_dialect_name: str) -> Statement:
 
 
 def delete_old_events(conn: sa.Connection, tenant: TenantId, now: float) -> None:
-    """Delete events that are older than the tenant keeps them; without a policy of its own, `EVENTS_KEPT_S`."""
+    """Delete events older than the retention period of the tenant; `EVENTS_KEPT_S` by default."""
     kept_s = conn.scalar(_kept_s, {"tenant": tenant})
     if kept_s != 0.0:
         delete_events_before(conn, tenant, now - (EVENTS_KEPT_S if kept_s is None else kept_s))

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Hop
 from sitelore.model.ids import RunId, TenantId
-from sitelore.model.rendering import NEEDED, SiteRendering
+from sitelore.model.response import NEEDED, SiteRendering
 from sitelore.model.settings import RenderMode
 from sitelore.model.states import Proof, RunState, SkipReason
 from sitelore.model.url import Url
@@ -116,7 +116,7 @@ def _aliases(conn: sa.Connection, tenant: TenantId, run: RunId) -> dict[int, _Al
 
 
 def _redirect_loops(aliases: dict[int, _Alias]) -> set[int]:
-    """Redirects that lead back to themselves. Each was reached by a link of its own, so none had the others in its chain."""
+    """Redirects that form a loop. Each was reached by a separate link, so none had the others in its chain."""
     loops: set[int] = set()
     finished: set[int] = set()
     for start in aliases:

@@ -1,4 +1,4 @@
-"""Create, queue, start, interrupt, resume and end runs. A site has at most one RUNNING run, however many workers there are.
+"""Create, queue, start, interrupt, resume and end runs. A site has at most one RUNNING run, with any number of workers.
 
 Runs are scheduled round-robin by site: a site with a thousand queued runs waits no less than a site with one. A run gets its
 queue round when it is created: one more than the last queued run of its site, and at least the round that

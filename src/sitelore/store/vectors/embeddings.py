@@ -1,4 +1,4 @@
-"""Embeddings by model and text hash: a text is embedded once, on however many pages and sites it occurs."""
+"""Embeddings by model and text hash: a text is embedded once, also when it occurs on several pages and sites."""
 
 from __future__ import annotations
 

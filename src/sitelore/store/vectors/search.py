@@ -77,7 +77,7 @@ class VectorSearch(Protocol):
         ...
 
     async def catch_up(self, tenant: TenantId, model: str, site: SiteId | None) -> None:
-        """Nothing is left to embed: bring the backend to the state of the database."""
+        """Bring the backend to the state of the database, when all texts are embedded."""
         ...
 
     async def close(self) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sitelore.cli.application import tenant_named, with_app
-from sitelore.cli.console import DATA, AsJson, Data, data_console, minute, note, print_json
+from sitelore.cli.console import DATA, AsJson, Data, data_console, minute, note, print_json, tenant_named, with_app
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import DEFAULT_TENANT_NAME
 from sitelore.model.platform.accounts import ALL_SCOPES, Caller, TokenKind, TokenScope
@@ -206,8 +205,8 @@ async def _account_service(app: App, tenant_name: str) -> AccountService:
 
 
 def _id_of(text: str) -> str:
-    """The id of a token that was given as an id or as a whole."""
-    from sitelore.platform.accounts.tokens import parse_token
+    """The id of a token, from its id or from its full text."""
+    from sitelore.platform.accounts.authentication import parse_token
 
     parsed = parse_token(text)
     return text if parsed is None else parsed.id

@@ -1,4 +1,4 @@
-"""`sitelore backup`, `sitelore restore`: copies of everything that is stored; `sitelore retention`: for how long it is kept."""
+"""`sitelore backup`, `sitelore restore`: copy and restore all stored data; `sitelore retention`: how long data are kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sitelore.model.ids import DEFAULT_TENANT_NAME
 from sitelore.model.settings import parse_duration
 
 if TYPE_CHECKING:
-    from sitelore.model.platform.retention import RetentionPolicy
+    from sitelore.model.platform.tenant_settings import RetentionPolicy
 
 _DAY_S = 86_400.0
 
@@ -83,8 +83,8 @@ async def _retention(data: Path, name: str, changes: dict[str, float | None]) ->
     """Store the changes, if there are any; the periods that apply."""
     from sitelore.app.settings import operator_settings
     from sitelore.app.wiring import build_app
-    from sitelore.cli.application import tenant_named
-    from sitelore.model.platform.retention import default_retention
+    from sitelore.cli.console import tenant_named
+    from sitelore.model.platform.tenant_settings import default_retention
 
     async with build_app(data, writing=bool(changes)) as app:
         stored = app.webhooks.retention((await tenant_named(app, name)).id)
@@ -95,7 +95,7 @@ async def _retention(data: Path, name: str, changes: dict[str, float | None]) ->
 
 
 def _parsed(name: str, text: str) -> float | None:
-    from sitelore.model.platform.retention import MIN_EVENTS_S, MIN_S
+    from sitelore.model.platform.tenant_settings import MIN_EVENTS_S, MIN_S
 
     if text in {"default", "forever"}:
         return None if text == "default" else 0.0

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sitelore.cli.application import with_app
-from sitelore.cli.console import DATA, AsJson, Data, data_console, note, print_json, visible
+from sitelore.cli.console import DATA, AsJson, Data, data_console, note, print_json, visible, with_app
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.platform.fixes import RepositoryHost

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sitelore.cli.application import tenant_named, with_app
-from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, note, print_json, visible
+from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, note, print_json, tenant_named, visible, with_app
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import DEFAULT_TENANT_NAME
 from sitelore.model.settings import parse_duration

@@ -126,7 +126,7 @@ async def rotate_token(token_id: TokenId, body: TokenRotation, accounts: Account
     responses=answers(TokenView, problems.TOKEN_NOT_FOUND),
 )
 async def revoke_token(token_id: TokenId, accounts: Accounts, access: Access) -> Response:
-    """Revoke a token at once and for good. It stays in the list. Idempotent."""
+    """Revoke a token immediately and permanently. It stays in the list. Idempotent."""
     token = await accounts.revoke_token(_plain(token_id, problems.TOKEN_NOT_FOUND))
     if token is None:
         raise ApiProblem(problems.TOKEN_NOT_FOUND)

@@ -17,8 +17,7 @@ from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.platform.channels import ChannelRequest
 from sitelore.serve.platform.media_schemas import MediaDetail, MediaList, media_detail, media_list, media_on_page
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.ranges import requested_range
-from sitelore.serve.responses import json_response
+from sitelore.serve.responses import json_response, requested_range
 from sitelore.serve.routes.dependencies import Offset
 from sitelore.serve.routes.platform.channels import Limit, Manageable, Readable
 from sitelore.serve.run_requests import PRINTABLE

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sitelore.platform.accounts.signup import SignedUp, SignupService
+from sitelore.platform.accounts.tenants import SignedUp, SignupService
 from sitelore.serve import problems
 from sitelore.serve.openapi import answers
 from sitelore.serve.platform.account_schemas import Email, Name, Registration, tenant_view, user_view

@@ -12,9 +12,8 @@ from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
-from sitelore.model.platform.brands import StoredBrand
-from sitelore.model.platform.channels import Frequency, TenantCrawlSettings
-from sitelore.model.platform.schedules import ScheduleRule
+from sitelore.model.platform.channels import Frequency, ScheduleRule, TenantCrawlSettings
+from sitelore.model.platform.tenant_settings import StoredBrand
 from sitelore.platform.channels.channels import ChannelService
 from sitelore.platform.channels.cron import CRON_LINES, check_cron, check_time_zone
 from sitelore.serve import problems

@@ -22,7 +22,7 @@ from sitelore.model.platform.channels import ChannelPage, PageListing, PageOrder
 from sitelore.model.platform.media import MediaListing
 from sitelore.model.states import RunState
 from sitelore.platform.channels.channels import ChannelService
-from sitelore.platform.webhooks.signatures import is_signed
+from sitelore.platform.webhooks.delivery import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, empty_answer, problem_answers

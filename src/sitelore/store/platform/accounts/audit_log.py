@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from sitelore.model.ids import TenantId
-from sitelore.model.platform.audit_log import AuditEntry, AuditRecord, EntryFor, hash_of
+from sitelore.model.platform.accounts import AuditEntry, AuditRecord, EntryFor, hash_of
 from sitelore.store.platform.schema import audit_log
 from sitelore.store.schema import tenants
 from sitelore.store.statements import read_page

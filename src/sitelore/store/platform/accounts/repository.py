@@ -8,8 +8,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
-from sitelore.model.platform.accounts import StoredToken
-from sitelore.model.platform.audit_log import AuditEntry, AuditRecord
+from sitelore.model.platform.accounts import AuditEntry, AuditRecord, StoredToken
 from sitelore.model.platform.signup import Registered, Registration
 from sitelore.store import tenants
 from sitelore.store.engine import Engine, Repository, read, read_long, write
@@ -55,7 +54,7 @@ class SqlAccountDirectory:
         return SqlAccounts(self._engine, tenant)
 
     async def look_up(self, token_id: str) -> StoredToken | None:
-        """The token with this id, of whichever tenant."""
+        """The token with this id, of any tenant."""
         return await self._engine.read(for_all_tenants, tokens.look_up, token_id)
 
     async def mark_used(self, tenant: TenantId, token_id: str, now: float, address: str) -> None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
-from sitelore.model.platform.audit_log import AuditEntry
+from sitelore.model.platform.accounts import AuditEntry
 from sitelore.model.platform.signup import Registered, Registration
 from sitelore.store.platform.accounts import audit_log, tokens, users
 from sitelore.store.platform.channels import channels, crawl_jobs

@@ -7,8 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.ids import TenantId
-from sitelore.model.platform.accounts import StoredToken, Token, TokenKind, TokenScope
-from sitelore.model.platform.audit_log import AuditEntry
+from sitelore.model.platform.accounts import AuditEntry, StoredToken, Token, TokenKind, TokenScope
 from sitelore.store.platform.accounts import audit_log
 from sitelore.store.platform.accounts.users import find_user
 from sitelore.store.platform.schema import tokens
@@ -54,7 +53,7 @@ def rotate_token(
 
 
 def revoke_token(conn: sa.Connection, tenant: TenantId, token_id: str, entry: AuditEntry) -> bool:
-    """Revoke a token for good. False when there is none; a revoked token stays as it is."""
+    """Revoke a token permanently. False when there is none; a revoked token is not changed."""
     audit_log.lock_tenant(conn, tenant)
     token = find_token(conn, tenant, token_id)
     if token is not None and token.revoked_at is None:
@@ -83,7 +82,7 @@ def mark_used(conn: sa.Connection, tenant: TenantId, token_id: str, now: float, 
 
 
 def look_up(conn: sa.Connection, token_id: str) -> StoredToken | None:
-    """The token with this id, of whichever tenant. Runs in a transaction of all tenants, which then becomes the token's own."""
+    """The token with this id, of any tenant. Runs in a transaction of all tenants, which then becomes the token's own."""
     query = sa.select(tokens.c.tenant_id).where(_c.id == token_id)
     tenant = conn.scalar(query)
     return None if tenant is None else for_tenant(conn, _stored_token, TenantId(tenant), token_id)

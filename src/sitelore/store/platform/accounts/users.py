@@ -7,8 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.ids import TenantId
-from sitelore.model.platform.accounts import AccountChange, User, UserRole
-from sitelore.model.platform.audit_log import AuditEntry
+from sitelore.model.platform.accounts import AccountChange, AuditEntry, User, UserRole
 from sitelore.store.platform.accounts import audit_log
 from sitelore.store.platform.schema import tokens, users
 from sitelore.store.statements import insert_for, read_page

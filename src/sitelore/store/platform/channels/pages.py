@@ -1,4 +1,4 @@
-"""The pages of a channel: the stored pages of its site with their last visit, and URLs that never could be read.
+"""The pages of a channel: the stored pages of its site with their last visit, and URLs that were never read.
 
 The last visit of a page is its newest row in the recent runs: those since the last one that visited the whole site.
 """

@@ -8,11 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.ids import RunId, TenantId, new_uuid
-from sitelore.model.platform.channels import Channel, ChannelSettings, ChannelStatistics, TenantCrawlSettings
-from sitelore.model.platform.schedules import Planned, Schedule
+from sitelore.model.platform.channels import Channel, ChannelSettings, ChannelStatistics, Planned, Schedule, TenantCrawlSettings
 from sitelore.model.states import RunState
 from sitelore.store.engine import Engine, Repository, read, read_long, write
-from sitelore.store.platform import brands, media
+from sitelore.store.platform import media, tenant_settings
 from sitelore.store.platform.channels import channels, crawl_jobs, schedules
 from sitelore.store.platform.channels import pages as channel_pages
 from sitelore.store.tenants import for_all_tenants
@@ -46,9 +45,9 @@ class SqlChannels(Repository):
     store_plans = write(schedules.store_plans)
     handle_occurrence = write(schedules.handle_occurrence)
 
-    brand = read(brands.find_brand)
-    enter_brand = write(brands.enter_brand)
-    store_detected_brand = write(brands.store_detected)
+    brand = read(tenant_settings.find_brand)
+    enter_brand = write(tenant_settings.enter_brand)
+    store_detected_brand = write(tenant_settings.store_detected)
 
     def queue(self) -> SqlChannelQueue:
         """The due schedules and completed crawls of all tenants."""

@@ -12,8 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.ids import RunId, TenantId
-from sitelore.model.platform.channels import NewCrawl
-from sitelore.model.platform.schedules import Occurrence, Outcome, Planned, Schedule, ScheduleRule
+from sitelore.model.platform.channels import NewCrawl, Occurrence, Outcome, Planned, Schedule, ScheduleRule
 from sitelore.store.platform.channels.crawl_jobs import lock_site_of, start_crawl
 from sitelore.store.platform.schema import crawl_jobs, schedules
 from sitelore.store.schema import runs

@@ -1,13 +1,15 @@
-"""How a crawl gets into a site: headers, cookies and credentials by origin, proxies, and TLS options.
+"""How a crawl gets into a site: headers, cookies and credentials by origin, proxies, and TLS options; and sessions of logins.
 
-These values are secrets. They are held by the process and never stored: they are not part of `CrawlSettings`, have no `repr`,
-and `Access.secrets` lists those that redaction masks where a page repeats them.
+These values are secrets. They are held by the process: they are not part of `CrawlSettings`, have no `repr`, and
+`Access.secrets` lists those that redaction masks where a page repeats them. Only sessions of logins are stored, encrypted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+
+from sitelore.model.url import Url
 
 _MIN_SECRET_CHARS = 8
 _SECRET_HEADERS = frozenset({"authorization", "cookie"})
@@ -126,3 +128,50 @@ class Access:
 
 NO_ACCESS = Access()
 """Ordinary requests, without a proxy."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSession:
+    """What a site gets, of a login or of the API. Its values are secrets: it is stored encrypted and has no `repr` of them."""
+
+    origin: str
+    """The origin of the URL that the user named."""
+    cookies: tuple[Cookie, ...] = ()
+    local_storage: tuple[tuple[str, str, str], ...] = field(default=(), repr=False)
+    """(origin, name, value)."""
+    login_pages: tuple[str, ...] = ()
+    """The login form, and the redirects that lead to it: URLs without query."""
+    check_url: str = field(default="", repr=False)
+    """The page that was shown after the login. Without the session it leads to the login form. Empty: there was no login."""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Extra headers; basic auth and bearer tokens are `Authorization`."""
+    passwords: tuple[str, ...] = field(default=(), repr=False)
+    """Passwords in plain text: headers hold them encoded."""
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins that get the session: the one that the user named, and the one that was shown after the login."""
+        shown = Url.parse(self.check_url)
+        return tuple(dict.fromkeys((self.origin, *((shown.origin,) if shown is not None else ()))))
+
+    def secrets(self) -> tuple[str, ...]:
+        """The values to mask wherever a page repeats them."""
+        site = SiteAccess(self.headers, self.cookies, self.local_storage)
+        return Access(seeds=site, passwords=self.passwords).secrets()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """The row of a session: when it was made and last changed, and its content, encrypted."""
+
+    origin: str
+    sealed: str = field(repr=False)
+    created_at: float
+    """When the user logged in."""
+    renewed_at: float
+    """When a crawl last stored cookies that the site has renewed."""
+
+
+def page_of(url: Url) -> str:
+    """A URL without its query."""
+    return f"{url.origin}{url.path}"

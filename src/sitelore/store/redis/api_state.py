@@ -1,17 +1,19 @@
-"""Token buckets in Redis (`ports.RateLimiter`): the limits hold over all servers together.
+"""State that the API servers of an installation share in Redis: token buckets of the rate limits, and sessions of browsers.
 
-A step is one script (`rate_limit.lua`) that Redis runs atomically, by its own clock. While Redis is unavailable each server
-counts by itself, so that the API keeps working: `fallback`.
+Sessions are lost with Redis, and browsers sign in again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import math
+from collections.abc import Awaitable, Sequence
 from importlib.resources import files
+from typing import Any
 
 from redis.asyncio import Redis
 
+from sitelore.model.errors import StorageError
 from sitelore.model.platform.rate_limits import BucketState, RateLimit
 from sitelore.platform_ports import RateLimiter
 from sitelore.store.redis.notifications import UNAVAILABLE
@@ -42,3 +44,34 @@ class RedisRateLimiter:
             BucketState(limit, level - 1.0 if is_accepted else level, is_refused=level < 1.0)
             for (_, limit), level in zip(buckets, levels, strict=True)
         ]
+
+
+class RedisSessionStore:
+    """Values with an expiry that all processes with the same Redis share."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    async def put(self, key: str, value: bytes, ttl_s: float) -> None:
+        """Store a value until it expires."""
+        await _available(self._redis.set(_name(key), value, ex=math.ceil(ttl_s)))
+
+    async def get(self, key: str, ttl_s: float) -> bytes | None:
+        """The value, which from now on lives for `ttl_s`."""
+        return await _available(self._redis.getex(_name(key), ex=math.ceil(ttl_s)))
+
+    async def take(self, key: str) -> bytes | None:
+        """Remove and return the value: of two callers, one gets it."""
+        return await _available(self._redis.getdel(_name(key)))
+
+
+def _name(key: str) -> str:
+    return f"sitelore:sessions:{key}"
+
+
+async def _available(answer: Awaitable[Any]) -> bytes | None:
+    try:
+        value = await answer
+    except UNAVAILABLE as error:
+        raise StorageError(f"Redis, which holds the sessions, is unavailable ({type(error).__name__})") from error
+    return value if isinstance(value, bytes) else None

@@ -1,7 +1,8 @@
-"""`ports.MediaFiles` in a directory of one process.
+"""Files of media and screenshots (`ports.MediaFiles`) in a directory or in an object store, and the keys of both.
 
-A file is written under a temporary name and renamed, so that a file with its own name is always whole. All calls that change
-files run in one thread, so that no put comes between the check and the removal of a file that is deleted.
+`model/platform/media.py` has the layout. In a directory, a file is written under a temporary name and renamed, so that a file
+with its own name is always complete. All calls that change files of a directory run in one thread, so that no put comes
+between the check and the removal of a file that is deleted.
 """
 
 from __future__ import annotations
@@ -9,16 +10,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sitelore.model.errors import DiskFull, StorageError
 from sitelore.model.ids import DEFAULT_TENANT, TenantId
-from sitelore.model.platform.media import place_of
-from sitelore.store.blobs.media_keys import directories_of, is_media_key, key_at
+from sitelore.model.platform.media import place_of, screenshot_key
+
+if TYPE_CHECKING:
+    from sitelore.store.blobs.object_store import Bucket
+
 
 T = TypeVar("T")
 
@@ -147,3 +152,103 @@ def _remove_empty(root: Path, folder: Path) -> None:
         while folder != root:
             folder.rmdir()
             folder = folder.parent
+
+
+ROOTS = ("webmedia", "webpages")
+"""The directories of all files: in a data directory, in an object store and in a backup."""
+_SCREENSHOT = r"screenshots/[0-9a-z-]{1,40}/\d{1,19}\.jpg"
+_KEY = re.compile(rf"(?:images|videos|documents|thumbnails)/[0-9a-f]{{64}}\.[a-z0-9]{{1,5}}|{_SCREENSHOT}")
+_SCREENSHOT_PATH = re.compile(r"webpages/(\d+)/([^/]+)/screenshots/(\d+)\.jpg")
+_MEDIA_PATH = re.compile(r"webmedia/(\d+)/(.+)")
+
+
+def directories_of(tenant: TenantId) -> tuple[str, ...]:
+    """The directories that hold all files of a tenant, with a slash at the end."""
+    return tuple(f"{root}/{tenant}/" for root in ROOTS)
+
+
+def is_media_key(key: str) -> bool:
+    """Whether a text is the key of a file, and not a path to anything else."""
+    return _KEY.fullmatch(key) is not None
+
+
+def key_at(path: str) -> str | None:
+    """The key of the file at a path of a store; None for the path of anything else."""
+    screenshot = _SCREENSHOT_PATH.fullmatch(path)
+    if screenshot is not None:
+        key = screenshot_key(screenshot[2], int(screenshot[3]))
+        tenant = screenshot[1]
+    else:
+        media = _MEDIA_PATH.fullmatch(path)
+        if media is None:
+            return None
+        tenant, key = media[1], media[2]
+    return key if is_media_key(key) and place_of(TenantId(int(tenant)), key) == path else None
+
+
+def is_replaceable(path: str) -> bool:
+    """Whether the file at a path may get other content: screenshots, as opposed to files that are named by their content."""
+    return _SCREENSHOT_PATH.fullmatch(path) is not None
+
+
+class ObjectMediaFiles:
+    """Media files of one tenant in a bucket."""
+
+    def __init__(self, bucket: Bucket, tenant: TenantId = DEFAULT_TENANT) -> None:
+        self._bucket = bucket
+        self._tenant = tenant
+
+    def for_tenant(self, tenant: TenantId) -> ObjectMediaFiles:
+        """The files of another tenant in the same bucket."""
+        return ObjectMediaFiles(self._bucket, tenant)
+
+    def place(self, key: str) -> str:
+        """The path of a file in the bucket."""
+        return place_of(self._tenant, key)
+
+    async def put(self, key: str, data: bytes) -> None:
+        """Store a file."""
+        await self._bucket.put(self.place(key), data)
+
+    async def get(self, key: str) -> bytes:
+        """The bytes of a file; KeyError when there is none."""
+        data = await self._bucket.get(self.place(key)) if is_media_key(key) else None
+        if data is None:
+            raise KeyError(key)
+        return data
+
+    async def get_part(self, key: str, start: int, end: int) -> bytes:
+        """The bytes of a file from `start` until before `end`; KeyError when there is none."""
+        data = await self._bucket.get_part(self.place(key), start, end) if is_media_key(key) else None
+        if data is None:
+            raise KeyError(key)
+        return data
+
+    def keys(self, stored_before: float) -> AsyncIterator[str]:
+        """The keys of all files that were last put before this time."""
+        return self._list(stored_before, deleted=False)
+
+    def deleted_keys(self, deleted_before: float) -> AsyncIterator[str]:
+        """The keys of files that were deleted before this time and not purged."""
+        return self._list(deleted_before, deleted=True)
+
+    async def _list(self, stored_before: float, *, deleted: bool) -> AsyncIterator[str]:
+        for directory in directories_of(self._tenant):
+            async for path in self._bucket.paths(directory, stored_before, deleted=deleted):
+                if (key := key_at(path)) is not None:
+                    yield key
+
+    async def delete(self, keys: Sequence[str], stored_before: float) -> int:
+        """Delete files, except those that were put again since this time."""
+        return await self._bucket.delete([self.place(key) for key in keys], stored_before)
+
+    async def purge(self, keys: Sequence[str], deleted_before: float) -> int:
+        """Permanently remove files that were deleted before this time."""
+        return await self._bucket.purge([self.place(key) for key in keys], deleted_before)
+
+    async def restore(self, keys: Sequence[str]) -> None:
+        """Make deleted files ordinary files again."""
+        await self._bucket.restore([self.place(key) for key in keys])
+
+    async def close(self) -> None:
+        """Nothing: the bucket belongs to the blobs."""

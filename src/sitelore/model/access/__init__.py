@@ -1,1 +1,0 @@
-"""How a crawl gets into a site: credentials, cookies, proxies, and sessions of logins."""
