@@ -251,7 +251,7 @@ class App:
     async def _rewrite_files(self, stop: asyncio.Event) -> None:
         """Write database files anew after deletions. For embedded servers only: commands do so at once."""
         if not self.is_shared:
-            from sitelore.app.operations.deletion import keep_rewriting_files  # noqa: PLC0415 see above
+            from sitelore.app.operations.deletion import keep_rewriting_files
 
             await keep_rewriting_files(self, stop)
 
