@@ -121,6 +121,9 @@ class HttpServer:
     lags: list[float] = field(default_factory=list)
     """Delays of the server's own event loop, sampled continuously: the error of every time it logs."""
     edits: dict[str, int] = field(default_factory=dict)
+    active: int = 0
+    """Requests that were read and not answered yet."""
+    most_active: int = 0
     _first: dict[str, list[Answer]] = field(default_factory=dict)
     _tries: dict[str, int] = field(default_factory=dict)
     _awaited: int = -1
@@ -257,6 +260,8 @@ class _Connection(asyncio.Protocol):
                 name, _, value = line.partition(":")
                 headers[name.lower()] = value.strip()
             reply = self._web.reply(target, headers)
+            self._web.active += 1
+            self._web.most_active = max(self._web.most_active, self._web.active)
             if method == "HEAD":
                 reply = reply[: reply.index(b"\r\n\r\n") + 4]
             delay_s = self._web.slow.get(target, self._web.delay_s)
@@ -272,6 +277,7 @@ class _Connection(asyncio.Protocol):
             self._send(reply)
 
     def _send(self, reply: bytes) -> None:
+        self._web.active -= 1
         if self._transport is not None:
             self._transport.write(reply)
 
