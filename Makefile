@@ -22,7 +22,7 @@ export UV_SYSTEM_CERTS = 1
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory \
 	bench-long bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-questions \
-	bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean soak-webhooks soak-schedules bench-media ui openapi bench-audit
+	bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean soak-webhooks soak-schedules bench-media ui openapi bench-audit bench-dashboard
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -128,6 +128,9 @@ bench-long: $(DEV_STAMP)  ## CPU and memory a page of a crawl of 50,000 pages an
 
 bench-audit: $(DEV_STAMP)  ## CPU and memory of the rules and insights about a site of 50,000 pages and 5,000,000 links
 	$(PY) -m bench.audit $(ARGS)
+
+bench-dashboard: $(DEV_STAMP) ui  ## first load and graphs of the dashboard in a real browser [ARGS="--only graph --sizes 5000"]
+	$(PY) -m bench.dashboard $(ARGS)
 
 bench-politeness: $(DEV_STAMP)  ## request rate as seen by the server
 	$(PY) -m bench.politeness $(ARGS)

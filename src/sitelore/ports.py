@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
     from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
     from sitelore.model.frontier import (
         Edge,
+        FoundUrl,
         HostProgress,
         IdempotencyKey,
         IdempotentRun,
@@ -387,6 +388,10 @@ class Ledger(Protocol):
 
     async def url_facets(self, run: RunId, listing: UrlListing) -> UrlFacets:
         """Counts of the URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
+
+    async def found_urls(self, run: RunId, limit: int) -> list[FoundUrl]:
+        """The URLs and sitemaps of a run in the order in which they were found, each after its parent if that is a page."""
+        ...
 
     async def page_neighbours(self, run: RunId, url: Url) -> PageNeighbours:
         """The pages of a run before and after a page in the order of admission."""

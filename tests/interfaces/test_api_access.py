@@ -373,7 +373,7 @@ def test_crawls_searches_and_exports_of_two_tenants_stay_apart(tmp_path: Path, c
                 own = Api(api.port, token)
                 run = own.start(http_server.url("/"))
                 assert own.finish(run)["status"] == "COMPLETED"
-                for tail in ("export", "export?format=jsonl", "export?format=csv", "urls", "graph"):
+                for tail in ("export", "export?format=jsonl", "export?format=csv", "urls", "graph", "lineage"):
                     answer = own.call("GET", f"/crawl-runs/{run}/{tail}")
                     assert answer.status == 200
                     other = "blue" if name == "red" else "red"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import threading
@@ -195,6 +196,25 @@ def test_the_graph_has_an_edge_for_every_url_that_was_found_on_a_page(served: Se
     assert not graph["truncated"]
     cut = served.api.get(f"/crawl-runs/{served.run}/graph?limit=4")
     assert cut == {"edges": graph["edges"][:4], "returned": 4, "truncated": True}
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_the_lineage_has_every_url_below_its_parent_with_a_place(served: Served, encoding: str) -> None:
+    answer = served.api.call("GET", f"/crawl-runs/{served.run}/lineage", **{"Accept-Encoding": encoding})
+    tree = json.loads(gzip.decompress(answer.body) if encoding == "gzip" else answer.body)
+    parents = {
+        url: tree["urls"][parent] if parent >= 0 else None for url, parent in zip(tree["urls"], tree["parents"], strict=True)
+    }
+    rows = {row["key"]: row["parent"] for row in served.export()}
+    assert {url: parents[url] for url in rows} == rows
+    states = {url: tree["state_names"][state] for url, state in zip(tree["urls"], tree["states"], strict=True) if state >= 0}
+    assert states == {row["key"]: row["state"] for row in served.export()}
+    assert all(parent < at for at, parent in enumerate(tree["parents"]))
+    assert len(set(zip(tree["x"], tree["y"], strict=True))) == len(tree["urls"])
+    assert not tree["truncated"]
+    cut = served.api.get(f"/crawl-runs/{served.run}/lineage?limit=5")
+    assert cut["truncated"]
+    assert set(cut["urls"]) < set(tree["urls"])
 
 
 def test_runs_are_listed_in_pages_with_their_total(served: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -99,6 +100,25 @@ async def test_edges_lead_from_the_page_a_url_was_found_on(ledger: SqlLedger) ->
     assert len(edges) == EDGES_PER_PAGE + 3
     assert {edge.parent for edge in edges} == {SEED}
     assert [edge.url for edge in edges] == sorted(edge.url for edge in edges)
+
+
+async def test_urls_are_listed_as_they_were_found_each_after_its_parent(ledger: SqlLedger) -> None:
+    run = await _crawled(ledger, 5)
+    listed = await ledger.found_urls(run.id, 100)
+    assert [each.url for each in listed] == [str(SEED), *(f"{SEED}{number:05}" for number in range(5))]
+    assert [each.parent for each in listed] == [None, *[listed[0].id] * 5]
+    assert [each.state for each in listed].count("VISITED") == 3
+    assert await ledger.found_urls(run.id, 2) == listed[:2]
+
+
+async def test_counts_of_a_list_without_filters_are_those_of_its_rows(ledger: SqlLedger) -> None:
+    run = await _crawled(ledger, 10)
+    rows, _ = await ledger.list_rows(run.id, UrlListing(limit=100))
+    states = Counter(row.state.value for row in rows)
+    assert (await ledger.url_facets(run.id, UrlListing())).states == states
+    assert (await ledger.url_facets(run.id, UrlListing(text="SITE.example"))).states == states
+    visited = frozenset({UrlState.VISITED})
+    assert (await ledger.url_facets(run.id, UrlListing(visited))).states == states
 
 
 async def test_runs_of_equally_named_sites_of_two_tenants_are_listed_apart(database: Database) -> None:

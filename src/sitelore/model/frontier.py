@@ -648,6 +648,11 @@ class UrlListing:
     text: str = ""
     """Part of the URL or of the title."""
 
+    @property
+    def is_unfiltered(self) -> bool:
+        """Whether every URL passes."""
+        return not (self.states or self.skip_reasons or self.error or self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class UrlFacets:
@@ -721,6 +726,20 @@ class Edge:
     depth: int
     content_type: str = ""
     """The media type of the response, without parameters; empty where there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundUrl:
+    """A URL of a run, or a sitemap, with the id of the URL on which it was found first."""
+
+    id: int
+    parent: int | None
+    url: str
+    state: str
+    depth: int
+    content_type: str
+    """The media type of the response, without parameters; empty where there was none."""
+    is_sitemap: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.requests import Request
 
 from sitelore import metrics
+from sitelore.app.lineage import lineage_of
 from sitelore.app.scrape import FetchError, PageRefused
 from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.access import SiteSession, StoredSession
 from sitelore.model.errors import UsageError
-from sitelore.model.frontier import HostProgress, IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
+from sitelore.model.frontier import FoundUrl, HostProgress, IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, is_id, new_uuid
 from sitelore.model.platform.accounts import AuditEntry, Caller, EntryFor, entry_of
 from sitelore.model.search import Presence
@@ -36,12 +38,14 @@ from sitelore.serve.problems import (
     ApiProblem,
 )
 from sitelore.serve.responses import encode, page_of
+from sitelore.serve.routes.run_schemas import lineage_view
 from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, run_view, summary_view, url_view
 from sitelore.serve.security.auth import caller_of
 from sitelore.serve.single_flight import SingleFlightCache
 
 RUN_CREATED = "run.created"
 _CACHE_S = 0.25
+_ENDED_CACHE_S = 15.0
 _MAX_HOSTS = 1_000
 _LISTS = "lists of runs"
 _LEDGER_CHECK = "ledger check"
@@ -240,6 +244,19 @@ class RunService:
 
         return await self._cache.get((_LISTS, listing), load)
 
+    async def lineage(self, name: str, limit: int) -> bytes:
+        """How the URLs of a run were found, encoded and compressed with gzip."""
+        run = await self.run(name)
+
+        def encoded(rows: Sequence[FoundUrl]) -> bytes:
+            view = lineage_view(lineage_of(rows[:limit]), is_truncated=len(rows) > limit)
+            return gzip.compress(encode(view), compresslevel=1, mtime=0)
+
+        async def load() -> bytes:
+            return await asyncio.to_thread(encoded, await self.context.ledger.found_urls(run.id, limit + 1))
+
+        return await self._cache.get(("lineage", name, run.state, limit), load, _ttl_s(run))
+
     async def facets(self, name: str, listing: UrlListing) -> bytes:
         """Counts of a run's URLs for the filters of a list, encoded."""
         run = await self.run(name)
@@ -248,7 +265,7 @@ class RunService:
             facets = await self.context.ledger.url_facets(run.id, listing)
             return encode(UrlFacetsView(facets.states, facets.skipped, facets.errors))
 
-        return await self._cache.get(("facets", name, listing), load)
+        return await self._cache.get(("facets", name, run.state, listing), load, _ttl_s(run))
 
     async def urls(self, name: str, listing: UrlListing) -> bytes:
         """A page of a run's URLs, encoded."""
@@ -293,6 +310,11 @@ def services_of(request: Request) -> RunServices:
 async def run_service_of(request: Request) -> RunService:
     """The `RunService` of the caller's tenant; a FastAPI dependency."""
     return services_of(request).of(caller_of(request).tenant)
+
+
+def _ttl_s(run: Run) -> float:
+    """How long what is computed from all URLs of a run is kept: only reprocessing changes a run that has ended."""
+    return _ENDED_CACHE_S if run.state in ENDED else 0.0
 
 
 def _no_run(name: str) -> ApiProblem:

@@ -27,11 +27,11 @@ class SingleFlightCache:
         self._now = now
         self._entries: dict[Key, tuple[float, asyncio.Task[Any]]] = {}
 
-    async def get(self, key: Key, load: Callable[[], Awaitable[T]]) -> T:
-        """The cached result for `key`, the one being computed, or a new one from `load`."""
+    async def get(self, key: Key, load: Callable[[], Awaitable[T]], ttl_s: float = 0.0) -> T:
+        """The cached result for `key`, the one being computed, or a new one from `load`. `ttl_s`: keep it longer than usual."""
         until, task = self._entries.get(key, (0.0, None))
         if task is None or (task.done() and (self._now() >= until or task.cancelled() or task.exception() is not None)):
-            task = asyncio.create_task(self._load(key, load))
+            task = asyncio.create_task(self._load(key, load, max(self._ttl_s, ttl_s)))
             self._entries[key] = (0.0, task)
             self._trim()
         # A caller that disconnects must not cancel the computation for the others.
@@ -43,13 +43,13 @@ class SingleFlightCache:
         for key in [key for key in self._entries if any(word in key for word in words)]:
             del self._entries[key]
 
-    async def _load(self, key: Key, load: Callable[[], Awaitable[T]]) -> T:
+    async def _load(self, key: Key, load: Callable[[], Awaitable[T]], ttl_s: float) -> T:
         started = self._now()
         result = await load()
         finished = self._now()
         entry = self._entries.get(key)
         if entry is not None and entry[1] is asyncio.current_task():
-            self._entries[key] = (finished + max(self._ttl_s, _COST_FACTOR * (finished - started)), entry[1])
+            self._entries[key] = (finished + max(ttl_s, _COST_FACTOR * (finished - started)), entry[1])
         return result
 
     def _trim(self) -> None:

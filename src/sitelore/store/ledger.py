@@ -40,6 +40,7 @@ class SqlLedger(Repository):
     count_runs = read_long(listing.count_runs)
     list_rows = read_long(listing.list_rows)
     url_facets = read_long(listing.url_facets)
+    found_urls = read_long(listing.found_urls)
     page_neighbours = read_long(listing.page_neighbours)
     page_aliases = read_long(listing.page_aliases)
     host_progress = read_long(listing.host_progress)

@@ -58,17 +58,13 @@ export const facets = (run: string, filter: UrlFilter) =>
   })
 
 /** Not below `lists`: the lineage refreshes at an interval of its own. */
-export const graph = (run: string, limit: number, refetchInterval: number | false) =>
+export const lineage = (run: string, limit: number, refetchInterval: number | false) =>
   queryOptions({
-    queryKey: ['graph', run, limit],
-    queryFn: async () => {
-      const [edges, roots] = await Promise.all([
-        api.get<api.Graph>(api.runPath(run, 'graph'), { limit }),
-        api.get<api.UrlList>(api.runPath(run, 'urls'), { sort: 'depth', limit: 100 }),
-      ])
-      return { ...edges, roots: roots.urls.filter((url) => url.discovered_from_url_id === null) }
-    },
+    queryKey: ['lineage', run, limit],
+    queryFn: () => api.get<api.LineageColumns>(api.runPath(run, 'lineage'), { limit }),
     placeholderData: keepPreviousData,
+    // Comparing 50,000 rows with those before would take longer than using them.
+    structuralSharing: false,
     refetchInterval,
   })
 

@@ -1,14 +1,14 @@
 /** The lineage as a graph on a canvas. A chunk of its own, loaded when somebody opens it. */
 import { ActionIcon, Group, useComputedColorScheme } from '@mantine/core'
 import { DirectedGraph } from 'graphology'
-import { useEffect, useMemo, useRef } from 'react'
+import { useEffect, useMemo, useRef, useState, type RefObject } from 'react'
 import Sigma from 'sigma'
 import { EdgeLineProgram, NodePointProgram } from 'sigma/rendering'
 import { Dash, Plus } from '../parts/icons'
 import { urlTone, type Tone } from '../parts/states'
 import { shownPath } from '../parts/values'
 import { texts } from '../texts'
-import { radial, type Kind, type Lineage, type TreeNode } from './tree'
+import type { Kind, Lineage, TreeNode } from './tree'
 
 export type ColourBy = 'state' | 'depth' | 'kind'
 
@@ -23,6 +23,10 @@ const SMALL = 60
 const MEDIUM = 250
 /** How far beside a node the pointer may be. */
 const REACH_PX = 3
+/** A graph of many nodes is filled in tasks of this length. */
+const SLICE_MS = 30
+/** So many nodes are drawn before the others are added. */
+const FIRST_NODES = 5000
 /** From this size nodes are drawn as points and edges as lines. */
 const LARGE = 1000
 
@@ -43,6 +47,15 @@ function stateColour(tone: Tone, scheme: 'light' | 'dark'): string {
   return TONES[scheme][tone]
 }
 
+/** While it is held, changes of the graph are not drawn. */
+class HoldableSigma extends Sigma {
+  isHeld = false
+
+  override scheduleRender(): this {
+    return this.isHeld ? this : super.scheduleRender()
+  }
+}
+
 interface GraphProps {
   tree: Lineage
   colourBy: ColourBy
@@ -54,20 +67,24 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
   const scheme = useComputedColorScheme('light')
   const frame = useRef<HTMLDivElement>(null)
   const marker = useRef<HTMLDivElement>(null)
-  const sigma = useRef<Sigma | null>(null)
+  const sigma = useRef<HoldableSigma | null>(null)
   const hovered = useRef<string | undefined>(undefined)
   const graph = useMemo(() => new DirectedGraph(), [])
   const latest = useRef({ inspect, match })
   latest.current = { inspect, match }
   const calm = useMemo(() => matchMedia('(prefers-reduced-motion: reduce)').matches, [])
-  const isLarge = tree.byUrl.size >= LARGE
+  const isLarge = tree.nodes.length >= LARGE
+  const [isFilled, setFilled] = useState(false)
 
   useEffect(() => {
-    update(graph, tree, (node) => nodeColour(node, colourBy, scheme))
+    const filling = new AbortController()
+    void fill(graph, tree, (node) => nodeColour(node, colourBy, scheme), sigma, () => setFilled(true), filling.signal)
+    return () => filling.abort()
   }, [graph, tree, colourBy, scheme])
 
   useEffect(() => {
-    const drawn = new Sigma(graph, frame.current as HTMLDivElement, {
+    if (!isFilled) return
+    const drawn = new HoldableSigma(graph, frame.current as HTMLDivElement, {
       labelColor: { color: scheme === 'dark' ? '#e6e9eb' : '#1b1f22' },
       labelSize: 12,
       labelDensity: 0.6,
@@ -80,6 +97,15 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
       minCameraRatio: 0.02,
       maxCameraRatio: 3,
     })
+    const layers = drawn.getCanvases()
+    for (const unused of ['edgeLabels', 'hovers', 'hoverNodes']) layers[unused]?.style.setProperty('display', 'none')
+    // What is not drawn on a moving graph is hidden: without a graphics card, putting a layer on the screen takes longer than drawing on it.
+    const hideStill = () => {
+      const { isMoving, draggedEvents, currentWheelDirection } = drawn.getMouseCaptor()
+      const moves = drawn.getCamera().isAnimated() || isMoving || draggedEvents > 0 || currentWheelDirection !== 0
+      for (const still of ['edges', 'labels']) layers[still]?.style.setProperty('display', moves && isLarge ? 'none' : '')
+    }
+    drawn.on('beforeRender', hideStill)
     const mark = () => place(drawn, marker.current, hovered.current ?? latest.current.match)
     const mouse = drawn.getMouseCaptor()
     // The library finds the node under the pointer by reading pixels back, which waits for the whole frame at every movement.
@@ -107,7 +133,7 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
       drawn.kill()
       sigma.current = null
     }
-  }, [graph, scheme, isLarge])
+  }, [graph, scheme, isLarge, isFilled])
 
   useEffect(() => {
     const drawn = sigma.current
@@ -115,12 +141,12 @@ export default function Graph({ tree, colourBy, match, inspect }: GraphProps) {
     const at = match === undefined ? undefined : drawn.getNodeDisplayData(match)
     if (at) void drawn.getCamera().animate({ x: at.x, y: at.y, ratio: 0.3 }, { duration: calm ? 0 : ANIMATION_MS })
     place(drawn, marker.current, match)
-  }, [match, calm, scheme])
+  }, [match, calm, scheme, isFilled])
 
   const move = (how: 'animatedZoom' | 'animatedUnzoom' | 'animatedReset') => () =>
     void sigma.current?.getCamera()[how]({ duration: calm ? 0 : ANIMATION_MS })
   return (
-    <div className="graph-frame" role="group" aria-label={texts.lineage.graphLabel(tree.byUrl.size)}>
+    <div className="graph-frame" role="group" aria-label={texts.lineage.graphLabel(tree.nodes.length)}>
       <div ref={frame} className="graph-canvas" aria-hidden="true" data-testid="graph" />
       <div ref={marker} className="graph-marker" aria-hidden="true" hidden>
         <i />
@@ -170,18 +196,54 @@ function place(drawn: Sigma, marker: HTMLDivElement | null, node: string | undef
   label.textContent = shownPath(node)
 }
 
-/** Bring the graph to the state of the tree: new nodes are added, all get their places and colours. */
-function update(graph: DirectedGraph, tree: Lineage, colour: (node: TreeNode) => string): void {
-  const places = radial(tree.roots)
-  const [base, growth] = tree.byUrl.size < SMALL ? [7, 1.6] : tree.byUrl.size < MEDIUM ? [4.5, 1.5] : tree.byUrl.size < LARGE ? [3, 1.2] : [1.5, 0.5]
-  const attributes = (url: string) => {
-    const node = tree.byUrl.get(url) as TreeNode
+/** Bring the graph to the state of the tree: all nodes get their places and colours, new ones are added in slices. `draw` shows it. */
+async function fill(
+  graph: DirectedGraph,
+  tree: Lineage,
+  colour: (node: TreeNode) => string,
+  sigma: RefObject<HoldableSigma | null>,
+  draw: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const count = tree.nodes.length
+  const [base, growth] = count < SMALL ? [7, 1.6] : count < MEDIUM ? [4.5, 1.5] : count < LARGE ? [3, 1.2] : [1.5, 0.5]
+  const attributes = (node: TreeNode) => {
     const size = Math.min(14, base + growth * Math.log2(1 + node.children.length))
-    return { ...(places.get(url) ?? { x: 0, y: 0 }), label: shownPath(url), color: colour(node), size }
+    return { x: node.x, y: node.y, label: shownPath(node.url), color: colour(node), size, parent: node.parent?.url }
   }
+  const link = (node: TreeNode) => node.parent !== null && graph.addEdge(node.parent.url, node.url, { size: 0.7 })
   for (const url of graph.nodes()) if (!tree.byUrl.has(url)) graph.dropNode(url)
   // One event for all nodes, so that they are drawn once.
-  if (graph.order > 0) graph.updateEachNodeAttributes(attributes)
-  for (const url of tree.byUrl.keys()) if (!graph.hasNode(url)) graph.addNode(url, attributes(url))
-  for (const [url, parent] of tree.parentOf) if (!graph.hasEdge(parent, url)) graph.addEdge(parent, url, { size: 0.7 })
+  const moved: TreeNode[] = []
+  if (graph.order > 0)
+    graph.updateEachNodeAttributes((url, before) => {
+      const node = tree.byUrl.get(url) as TreeNode
+      const after = attributes(node)
+      if (before.parent !== after.parent) moved.push(node)
+      return after
+    })
+  const added = tree.nodes.filter(({ url }) => !graph.hasNode(url))
+  let until = performance.now() + SLICE_MS
+  const hold = (isHeld: boolean) => sigma.current && (sigma.current.isHeld = isHeld)
+  try {
+    for (const [index, node] of added.entries()) {
+      hold(added.length > FIRST_NODES)
+      graph.addNode(node.url, attributes(node))
+      link(node)
+      if (index === FIRST_NODES) draw()
+      if (index === FIRST_NODES || performance.now() > until) {
+        await new Promise(requestAnimationFrame)
+        if (signal.aborted) return
+        until = performance.now() + SLICE_MS
+      }
+    }
+    for (const node of moved) {
+      for (const edge of graph.inEdges(node.url)) graph.dropEdge(edge)
+      link(node)
+    }
+  } finally {
+    hold(false)
+  }
+  draw()
+  sigma.current?.scheduleRender()
 }

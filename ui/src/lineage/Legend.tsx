@@ -9,7 +9,7 @@ import type { Lineage } from './tree'
 export default function Legend({ tree, colourBy }: { tree: Lineage; colourBy: ColourBy }) {
   const scheme = useComputedColorScheme('light')
   const counts = new Map<string, { colour: string; count: number }>()
-  for (const node of tree.byUrl.values()) {
+  for (const node of tree.nodes) {
     const state: UrlState | null = node.state
     const word =
       colourBy === 'depth'

@@ -2,6 +2,7 @@
 import { Button, Group, NativeSelect, SegmentedControl, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo, useState, type KeyboardEvent } from 'react'
+import type { LineageColumns } from '../api/client'
 import * as queries from '../api/queries'
 import { useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading } from '../parts/frames'
@@ -14,6 +15,7 @@ const Graph = lazy(() => import('./Graph'))
 const Legend = lazy(() => import('./Legend'))
 
 const LIMIT = 50_000
+const NOTHING: LineageColumns = { urls: [], parents: [], states: [], depths: [], types: [], x: [], y: [], state_names: [], type_names: [], truncated: false }
 const COLOURS = ['state', 'depth', 'kind'] as const
 const INTERVALS = [1, 2, 3, 5, 10]
 const DEFAULT_INTERVAL = 3
@@ -29,8 +31,8 @@ interface LineageTabProps {
 export function LineageTab({ run, inspect, isLive }: LineageTabProps) {
   const [parameters, change] = useAddressState()
   const interval = INTERVALS.find((each) => each === Number(parameters.get('every'))) ?? DEFAULT_INTERVAL
-  const graph = useQuery(queries.graph(run, LIMIT, isLive ? interval * 1000 : false))
-  const tree = useMemo(() => lineage(graph.data?.edges ?? [], graph.data?.roots ?? []), [graph.data])
+  const columns = useQuery(queries.lineage(run, LIMIT, isLive ? interval * 1000 : false))
+  const tree = useMemo(() => lineage(columns.data ?? NOTHING), [columns.data])
   const [opened, setOpened] = useState<ReadonlySet<string> | null>(null)
   const [text, setText] = useState('')
   const [position, setPosition] = useState(0)
@@ -40,9 +42,9 @@ export function LineageTab({ run, inspect, isLive }: LineageTabProps) {
   const match = hits[position % Math.max(1, hits.length)]
   const above = useMemo(() => (match === undefined ? [] : ancestors(tree, match)), [tree, match])
 
-  if (graph.isPending) return <Loading />
-  if (graph.error) return <Failure error={graph.error} retry={() => void graph.refetch()} />
-  if (tree.byUrl.size === 0) return <Empty title={texts.lineage.empty} />
+  if (columns.isPending) return <Loading />
+  if (columns.error) return <Failure error={columns.error} retry={() => void columns.refetch()} />
+  if (tree.nodes.length === 0) return <Empty title={texts.lineage.empty} />
 
   const expanded = new Set([...(opened ?? initiallyOpen(tree)), ...above])
   function find(event: KeyboardEvent) {
@@ -115,7 +117,7 @@ export function LineageTab({ run, inspect, isLive }: LineageTabProps) {
           />
         )}
       </Group>
-      {graph.data.truncated && <Text c="dimmed">{texts.lineage.truncated(LIMIT)}</Text>}
+      {columns.data.truncated && <Text c="dimmed">{texts.lineage.truncated(LIMIT)}</Text>}
       {!isGraph && <TreeView tree={tree} expanded={expanded} setExpanded={setOpened} match={match} inspect={inspect} />}
       {isGraph && !canDraw() && <Empty title={texts.lineage.noWebGl} />}
       {isGraph && canDraw() && (
@@ -129,11 +131,11 @@ export function LineageTab({ run, inspect, isLive }: LineageTabProps) {
 }
 
 function initiallyOpen(tree: Lineage): ReadonlySet<string> {
-  return tree.byUrl.size <= SMALL ? everything(tree) : new Set(tree.roots.slice(0, 1).map((root) => root.url))
+  return tree.nodes.length <= SMALL ? everything(tree) : new Set(tree.roots.slice(0, 1).map((root) => root.url))
 }
 
 function everything(tree: Lineage): ReadonlySet<string> {
-  return new Set([...tree.byUrl.values()].filter((node) => node.children.length > 0).map((node) => node.url))
+  return new Set(tree.nodes.filter((node) => node.children.length > 0).map((node) => node.url))
 }
 
 let drawable: boolean | undefined

@@ -56,7 +56,7 @@ export function TreeView({ tree, expanded, setExpanded, match, inspect }: TreeVi
     const line = shown[at]
     if (!line) return
     const isOpen = expanded.has(line.node.url)
-    const parent = tree.parentOf.get(line.node.url)
+    const parent = line.node.parent?.url
     const actions: Record<string, () => void> = {
       ArrowDown: () => go(at + 1),
       ArrowUp: () => go(at - 1),

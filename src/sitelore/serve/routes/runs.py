@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sitelore.model.frontier import RunListing, RunOrder, UrlListing, UrlOrder
@@ -16,7 +19,7 @@ from sitelore.serve.openapi import Responses, answers, problem_answers, referenc
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.responses import JSON, REPLAYED, json_response
 from sitelore.serve.routes.dependencies import Key, Offset, Service
-from sitelore.serve.routes.run_schemas import EventList, HostList, event_view, host_view
+from sitelore.serve.routes.run_schemas import EventList, HostList, LineageView, event_view, host_view
 from sitelore.serve.run_requests import PRINTABLE, RunRequest, idempotency_key_of, run_settings
 from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlFacetsView, UrlList, run_view
 from sitelore.serve.security.auth import CRAWLS, READS
@@ -188,6 +191,26 @@ async def show_graph(
     """An edge for each URL, from the page it was first found on, sorted by key."""
     run = await service.run(run_id)
     return StreamingResponse(graph(service.context.ledger.edges(run.id), limit), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/lineage",
+    dependencies=[READS],
+    summary="How the URLs were found, laid out",
+    responses=answers(LineageView, problems.RUN_NOT_FOUND),
+)
+async def show_lineage(
+    request: Request,
+    run_id: str,
+    service: Service,
+    limit: Annotated[int, Query(ge=1, le=200_000, description="URLs at most, those found first.")] = 50_000,
+) -> Response:
+    """The tree of `graph`, compact and with a place for each URL in a radial picture, as the dashboard draws it."""
+    body = await service.lineage(run_id, limit)
+    headers = {"Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(body, headers={**headers, "Content-Encoding": "gzip"}, media_type=JSON)
+    return Response(await asyncio.to_thread(gzip.decompress, body), headers=headers, media_type=JSON)
 
 
 @router.get(

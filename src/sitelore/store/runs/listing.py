@@ -10,12 +10,14 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import (
     Edge,
+    FoundUrl,
     HostProgress,
     IdempotencyKey,
     IdempotentRun,
     Offer,
     PageAlias,
     PageNeighbours,
+    RowKind,
     Run,
     RunListing,
     RunOrder,
@@ -30,7 +32,7 @@ from sitelore.model.states import Proof, SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.store.pages.site_urls import FEW_ROWS, find_url_id, in_url_order
 from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, WHOLE_ROWS, is_kept, run_of, url_row
-from sitelore.store.runs.counts import ERROR_CODE_CHARS, error_code
+from sitelore.store.runs.counts import ERROR_CODE_CHARS, counts, error_code
 from sitelore.store.runs.lifecycle import create_run, find_run
 from sitelore.store.schema import idempotency_keys, runs, site_urls, sites, urls, visits
 from sitelore.store.statements import BATCH, OF_RUN, OF_VISIT, SITE_OF_RUN, TENANT, WITH_URL, insert_for, select_in_batches
@@ -56,7 +58,7 @@ _RUN_ORDER_COLUMNS: dict[RunOrder, sa.ColumnElement[Any]] = {
 
 def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
     """A page of a run's URLs, and the total number. Sitemaps are not included."""
-    condition = _of_run(listing.text)
+    condition = _of_run(conn, listing.text)
     if listing.states:
         condition &= urls.c.state.in_(sorted(state.value for state in listing.states))
     if listing.skip_reasons:
@@ -112,9 +114,13 @@ _edges = (
 
 def url_facets(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> UrlFacets:
     """Counts of a run's URLs that pass the other filters of a list, by state, by skip reason and by cause of error."""
+    if listing.is_unfiltered:
+        kept = counts(conn, tenant, run)
+        return UrlFacets(kept.states, kept.skipped, kept.errors)
     cause = sa.func.substr(visits.c.error, 1, ERROR_CODE_CHARS)
     groups = (urls.c.state, urls.c.skip_reason, cause)
-    query = sa.select(*groups, sa.func.count()).select_from(_FILTERED_ROWS).where(_of_run(listing.text)).group_by(*groups)
+    source = _FILTERED_ROWS if listing.text else urls.outerjoin(visits, OF_VISIT)
+    query = sa.select(*groups, sa.func.count()).select_from(source).where(_of_run(conn, listing.text)).group_by(*groups)
     states, skipped, errors = Counter[str](), Counter[str](), Counter[str]()
     for state, reason, error, count in conn.execute(query, {"tenant": tenant, "run": run}):
         skip_reason = reason if state == UrlState.SKIPPED.value else None
@@ -131,13 +137,44 @@ def url_facets(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlLi
     return UrlFacets(dict(states), dict(skipped), dict(errors))
 
 
-def _of_run(text: str) -> sa.ColumnElement[bool]:
+def _of_run(conn: sa.Connection, text: str) -> sa.ColumnElement[bool]:
     """The pages of the run `RUN` whose URL or title contains the text."""
     condition: sa.ColumnElement[bool] = sa.and_(OF_RUN, urls.c.kind == sa.text("'page'"))
     if text:
-        address = sa.func.coalesce(site_urls.c.long_url, site_urls.c.url)
-        condition &= address.icontains(text, autoescape=True) | visits.c.title.icontains(text, autoescape=True)
+        columns = (sa.func.coalesce(site_urls.c.long_url, site_urls.c.url), visits.c.title)
+        # LIKE ignores the case of ASCII letters in SQLite, as lower() does, which would copy every URL and title.
+        is_sqlite = conn.dialect.name == "sqlite"
+        matches = (
+            each.contains(text, autoescape=True) if is_sqlite else each.icontains(text, autoescape=True) for each in columns
+        )
+        condition &= sa.or_(*matches)
     return condition
+
+
+_found_urls = (
+    sa.select(
+        urls.c.url_id,
+        urls.c.parent,
+        sa.func.coalesce(site_urls.c.long_url, site_urls.c.url),
+        urls.c.state,
+        urls.c.depth,
+        visits.c.content_type,
+        urls.c.kind,
+    )
+    .select_from(_FILTERED_ROWS)
+    .where(OF_RUN, urls.c.kind.in_([RowKind.PAGE.value, RowKind.SITEMAP.value]))
+    .order_by(urls.c.depth, urls.c.parent_seq, urls.c.position, urls.c.url_id)
+)
+
+
+def found_urls(conn: sa.Connection, tenant: TenantId, run: RunId, limit: int) -> list[FoundUrl]:
+    """The URLs and sitemaps of a run in the order in which they were found, each after its parent if that is a page."""
+    return [
+        FoundUrl(url_id, parent, url, state, depth, _media_type(content_type), kind == RowKind.SITEMAP.value)
+        for url_id, parent, url, state, depth, content_type, kind in conn.execute(
+            _found_urls.limit(limit), {"tenant": tenant, "run": run}
+        )
+    ]
 
 
 def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -> list[tuple[str, Edge]]:
