@@ -109,6 +109,3 @@ def lineage_view(tree: Lineage, *, is_truncated: bool) -> LineageView:
         type_names,
         is_truncated,
     )
-
-
-ANSWERS: tuple[type[msgspec.Struct], ...] = (HostList, EventList, LineageView)
