@@ -1,97 +1,113 @@
-"""Memory and CPU of an audit of a large site: 50,000 pages with 100 links each, all rules about the site and all insights.
+"""Memory and CPU of `sitelore audit` on a large site, beside the CPU of the crawl: 50,000 pages with 100 links each.
 
-    python -m bench.audit [PAGES LINKS_OF_A_PAGE]
+    python -m bench.audit [--pages 50000] [--data DIR]
 
-The pages are summaries as `summarise` makes them of pages with 300 words; reading the store is not part of it.
+Serves generated pages of 300 words from a process of its own, crawls them with facts for audits as a user does, and audits the
+run. The memory is that of the whole process of the command (PSS), the highest of each phase; `--data` uses a directory that was
+crawled before, or keeps the new one. Exits 1 when the audit takes more than a fifth of the crawl's CPU or 500 MB.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
 import random
-import resource
+import sqlite3
+import subprocess
 import sys
+import tempfile
 import time
+from contextlib import ExitStack, closing
+from pathlib import Path
 
-from sitelore.audit.checks import check_site
-from sitelore.audit.graph import SiteGraph
-from sitelore.audit.insights.figures import INSIGHTS
-from sitelore.audit.shingles import shingles_of
-from sitelore.audit.site import PageSummary, Site, folder_of
-from sitelore.model.audit.findings import Indexability
-from sitelore.model.frontier import Source
-from sitelore.model.states import UrlState
-from sitelore.model.url import Url
+from bench.long import serving
+from bench.measure import ensure, pss_mb, run_measured, tree_cpu_s, tree_of
+from bench.site import BENCH_DIR, ROOT
 
-_STEMS = ("water", "mill", "river", "stone", "wheel", "grain", "bread", "farm", "road", "timber")
-WORDS = [f"{stem}{number}" for stem in _STEMS for number in range(200)]
-MENU = 60
+CPU_SHARE = 0.2
+MEMORY_MB = 500
+_LINKS = 100
+_MENU = 60
 """Links that every page has."""
+_SECTIONS = 97
+_PARAGRAPHS, _WORDS = 6, 50
+_POLL_S = 0.2
+_VOCABULARY = ["".join(random.Random(n).choices("abcdefghilmnoprstu", k=3 + n % 7)) for n in range(5_000)]
 
 
-def summary(number: int, chance: random.Random) -> PageSummary:
-    """A page of the site."""
-    url = Url.trusted(f"https://site.example/{number % 200}/page-{number}.html")
-    text = " ".join(chance.choices(WORDS, k=300))
-    return PageSummary(
-        url,
-        UrlState.VISITED,
-        status=200,
-        is_kept=True,
-        is_html=True,
-        is_redirect=False,
-        indexability=Indexability.INDEXABLE,
-        source=Source.LINK if number else Source.SEED,
-        depth=1,
-        group=sys.intern(folder_of(url)),
-        title=f"Page {number} about {text[:20]}",
-        h1=text[:30],
-        description=text[:90],
-        lang="en",
-        word_count=300,
-        content_hash=f"{chance.getrandbits(128):032x}",
-        elapsed_s=0.1,
-        body_bytes=9_000,
-        text_bytes=1_900,
-        html_bytes=20_000,
-        fetched_at=1.8e9,
-        shingles=shingles_of(text),
-    )
+def make_page(number: int, pages: int) -> bytes:
+    """A page with a menu of links, links to its two children, so that all are reached, and to others."""
+    rng = random.Random(number)
+    targets = [at * 7 % pages for at in range(_MENU)]
+    targets += [child for child in (2 * number + 1, 2 * number + 2) if child < pages]
+    targets += [rng.randrange(pages) for _ in range(_LINKS - len(targets))]
+    links = [f'<li><a href="/{target % _SECTIONS}/page-{target}">Page {target % 5_000}</a></li>' for target in targets]
+    text = "".join(f"<p>{' '.join(rng.choices(_VOCABULARY, k=_WORDS))}.</p>" for _ in range(_PARAGRAPHS))
+    title, menu, rest = f"Page {number}", "".join(links[:_MENU]), "".join(links[_MENU:])
+    head = f'<meta charset="utf-8"><title>{title}</title><meta name="description" content="{text[3:90]}">'
+    body = f"<nav><ul>{menu}</ul></nav><main><h1>{title}</h1>{text}<ul>{rest}</ul></main>"
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>'.encode()
 
 
-def build(pages: int, links: int) -> Site:
-    """A site of this size."""
-    chance = random.Random(1)
-    summaries = {str(page.url): page for page in (summary(number, chance) for number in range(pages))}
-    urls = list(summaries)
-    graph = SiteGraph()
-    for number, url in enumerate(urls):
-        for position in range(links):
-            at = position * 7 if position < MENU else chance.randrange(pages)
-            graph.add_link(url, urls[at % pages], position, f"text {at % 5_000}")
-        if not number % 10_000:
-            report(f"{number:,} pages built")
-    return Site(summaries, graph, 1.8e9)
+def crawl(pages: int, data: Path) -> float:
+    """Crawl the site into a directory. Returns the CPU seconds, which are kept beside the data."""
+    with serving(pages, make_page) as (url, _):
+        command = [sys.executable, "-m", "sitelore", "crawl", url, "--data", str(data), "--json", "--output", "db"]
+        command += ["--no-index", "--audit-facts", "--delay", "0", "--concurrency", "16"]
+        cost = run_measured(command, data, dict(os.environ, PYTHONPATH=str(ROOT / "src")), 1.0, 7200)
+    ensure(cost.exit_code == 0, f"crawl: exit code {cost.exit_code}: {cost.stderr[-2000:]}")
+    (data / "crawl-cpu.json").write_text(json.dumps(cost.cpu_s))
+    return cost.cpu_s
 
 
-def report(name: str) -> None:
-    """Print the CPU time and the highest memory so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{time.process_time():8.1f} s CPU  {peak:7.0f} MB  {name}", flush=True)
+def audit(data: Path) -> tuple[float, dict[str, float]]:
+    """Audit the run. Returns the CPU seconds and the highest memory of each phase."""
+    peaks: dict[str, float] = {}
+    cpu_s = 0.0
+    command = [sys.executable, "-m", "sitelore", "audit", "--data", str(data)]
+    with (data / ".stdout").open("wb") as stdout, (data / ".stderr").open("wb") as stderr:
+        process = subprocess.Popen(
+            command, cwd=data, env=dict(os.environ, PYTHONPATH=str(ROOT / "src")), stdout=stdout, stderr=stderr
+        )
+        while process.poll() is None:
+            phase = _phase(data / "sitelore.db")
+            memory = sum(pss_mb(pid) for pid in tree_of(process.pid))
+            peaks[phase] = max(peaks.get(phase, 0.0), memory)
+            cpu_s = max(cpu_s, tree_cpu_s(process.pid))
+            time.sleep(_POLL_S)
+    ensure(process.returncode == 0, f"audit: exit code {process.returncode}: {(data / '.stderr').read_text()[-2000:]}")
+    return cpu_s, peaks
+
+
+def _phase(database: Path) -> str:
+    """The phase of the audit that runs. It is stored every two seconds."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        row = connection.execute("SELECT phase FROM audits WHERE state = 'running'").fetchone()
+    return str(row[0] or "start") if row else "start and end"
 
 
 def main() -> None:
-    """Build, check, compute."""
-    pages, links = map(int, sys.argv[1:3]) if len(sys.argv) > 2 else (50_000, 100)
-    report("start")
-    site = build(pages, links)
-    report(f"built: {len(site.graph):,} links")
-    began = time.process_time()
-    findings = check_site(site)
-    report(f"{len(findings):,} findings of the rules about the site")
-    for name, compute in INSIGHTS.items():
-        compute(site)
-        report(name)
-    print(f"rules and insights: {time.process_time() - began:.1f} s CPU")
+    """Crawl, then audit."""
+    parser = argparse.ArgumentParser(description="Memory and CPU of an audit")
+    parser.add_argument("--pages", type=int, default=50_000)
+    parser.add_argument("--data", type=Path, default=None)
+    options = parser.parse_args()
+    BENCH_DIR.mkdir(exist_ok=True)
+    with ExitStack() as stack:
+        data = (
+            options.data or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audit-", dir=BENCH_DIR)))
+        ).resolve()
+        data.mkdir(exist_ok=True)
+        known = data / "crawl-cpu.json"
+        crawl_s = float(json.loads(known.read_text())) if known.exists() else crawl(options.pages, data)
+        audit_s, peaks = audit(data)
+    for phase, memory in peaks.items():
+        print(f"{memory:7.0f} MB  {phase}")
+    share, peak = audit_s / crawl_s, max(peaks.values())
+    print(f"crawl {crawl_s:.1f} s CPU, audit {audit_s:.1f} s: {share:.0%} (at most {CPU_SHARE:.0%})")
+    print(f"memory {peak:.0f} MB (at most {MEMORY_MB})")
+    sys.exit(0 if share <= CPU_SHARE and peak <= MEMORY_MB else 1)
 
 
 if __name__ == "__main__":

@@ -49,14 +49,17 @@ def make_page(number: int, pages: int) -> bytes:
     return html.encode()
 
 
-async def _serve(pages: int, served: Any, ready: Connection) -> None:
+PageMaker = Callable[[int, int], bytes]
+
+
+async def _serve(pages: int, make: PageMaker, served: Any, ready: Connection) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             path = line.split()[1].decode()
             while (await reader.readline()).strip():
                 pass
             number = 0 if path == "/" else int(path.rpartition("-")[2]) if "/page-" in path else None
-            status, body = ("200 OK", make_page(number, pages)) if number is not None else ("404 Not Found", b"")
+            status, body = ("200 OK", make(number, pages)) if number is not None else ("404 Not Found", b"")
             served.value += number is not None
             head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
             writer.write(head.encode() + body)
@@ -68,17 +71,17 @@ async def _serve(pages: int, served: Any, ready: Connection) -> None:
     await server.serve_forever()
 
 
-def _run_site(pages: int, served: Any, ready: Connection) -> None:
-    asyncio.run(_serve(pages, served, ready))
+def _run_site(pages: int, make: PageMaker, served: Any, ready: Connection) -> None:
+    asyncio.run(_serve(pages, make, served, ready))
 
 
 @contextmanager
-def serving(pages: int) -> Iterator[tuple[str, Callable[[], int]]]:
-    """Serve the site in its own process. Gives its URL, and how many pages it has served so far."""
+def serving(pages: int, make: PageMaker = make_page) -> Iterator[tuple[str, Callable[[], int]]]:
+    """Serve the pages that a module's function makes, in a process. Gives the URL, and how many pages were served so far."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     served = context.Value("q", 0, lock=False)
-    process = context.Process(target=_run_site, args=(pages, served, sender), daemon=True)
+    process = context.Process(target=_run_site, args=(pages, make, served, sender), daemon=True)
     process.start()
     try:
         yield f"http://127.0.0.1:{receiver.recv()}/", lambda: int(served.value)

@@ -441,8 +441,8 @@ class Ledger(Protocol):
     async def outlinks(self, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
         """Links of the current version of a page, in page order."""
 
-    def links(self, site: SiteId) -> AsyncIterator[LinkBetweenPages]:
-        """All links of the current versions of the site's pages that are kept, each page's together and in page order."""
+    def links(self, site: SiteId) -> AsyncIterator[list[LinkBetweenPages]]:
+        """All links of the current versions of the site's pages that are kept, in parts, each page's in page order."""
 
     async def changed_versions(self, site: SiteId, since: float, until: float) -> list[ChangedVersion]:
         """Pages whose content at the end of the period differs from that before it, by URL."""

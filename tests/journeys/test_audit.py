@@ -31,8 +31,7 @@ async def audit(app: App, run: Run) -> tuple[Site, list[Finding]]:
         document = json.loads(await app.blobs.get(version.document)) if version is not None else None
         audited = audit_page(row, version, facts, document)
         add_anchors(graph, audited)
-        for link in await app.ledger.outlinks(run.site, row.url) if version is not None else ():
-            graph.add(link)
+        graph.add(await app.ledger.outlinks(run.site, row.url) if version is not None else ())
         pages[str(row.url)] = summarise(audited)
         findings += check_page(audited)
     result = Site(pages, graph, NOW, is_complete=is_complete_run(pages.values()))

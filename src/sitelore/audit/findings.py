@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sitelore.audit.catalogue import RULES
@@ -159,7 +159,7 @@ def score(site: Site, records: Iterable[FindingRecord]) -> AuditScore:
 
 @dataclass(frozen=True, slots=True)
 class TemplateGroup:
-    """A finding that nearly all pages of a folder have, so their template causes it."""
+    """A finding that nearly all pages of a folder or of a whole host have, so their template causes it."""
 
     folder: str
     pages: int
@@ -194,9 +194,7 @@ def rule_cards(site: Site, records: Iterable[FindingRecord]) -> list[RuleCard]:
 
 
 def _card(rule: Rule, findings: list[Finding], sizes: Mapping[str, int]) -> RuleCard:
-    templates = list(_templates(findings, sizes, rule.identity))
-    grouped = {(template.folder, _evidence_key(template.example, rule.identity)) for template in templates}
-    alone = [each for each in findings if (_folder(each), _evidence_key(each, rule.identity)) not in grouped]
+    templates, alone = _templates(findings, sizes, rule.identity)
     worst = min((each.severity for each in findings), key=list(Severity).index)
     by_severity = Counter(each.severity for each in findings)
     return RuleCard(
@@ -204,15 +202,31 @@ def _card(rule: Rule, findings: list[Finding], sizes: Mapping[str, int]) -> Rule
     )
 
 
-def _templates(findings: list[Finding], sizes: Mapping[str, int], identity: tuple[str, ...]) -> Iterator[TemplateGroup]:
-    """Yield the findings that nearly all pages of a folder have in common."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((_folder(finding), _evidence_key(finding, identity)), []).append(finding)
-    for (folder, _), group in groups.items():
-        pages = len({each.url for each in group})
-        if pages >= TEMPLATE_PAGES and pages >= TEMPLATE_SHARE * sizes.get(folder, pages + 1):
-            yield TemplateGroup(folder, pages, len(group), group[0])
+def _templates(
+    findings: list[Finding], sizes: Mapping[str, int], identity: tuple[str, ...]
+) -> tuple[list[TemplateGroup], list[Finding]]:
+    """What nearly all pages of a host or of a folder have in common, and the other findings."""
+    templates: list[TemplateGroup] = []
+    hosts: Counter[str] = Counter()
+    for folder, count in sizes.items():
+        hosts[_host(folder)] += count
+    alone = findings
+    for place_of, pages_of in ((lambda finding: _host(_folder(finding)), hosts), (_folder, sizes)):
+        groups: dict[tuple[str, str], list[Finding]] = {}
+        for finding in alone:
+            groups.setdefault((place_of(finding), _evidence_key(finding, identity)), []).append(finding)
+        alone = []
+        for (place, _), group in groups.items():
+            pages = len({each.url for each in group})
+            if pages >= TEMPLATE_PAGES and pages >= TEMPLATE_SHARE * pages_of.get(place, pages + 1):
+                templates.append(TemplateGroup(place, pages, len(group), group[0]))
+            else:
+                alone += group
+    return templates, sorted(alone, key=lambda finding: finding.url)
+
+
+def _host(folder: str) -> str:
+    return folder.partition("/")[0] + "/"
 
 
 def _folder(finding: Finding) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
+MAX_POSITION = 65_535
+BLOCK_ROWS = 500_000
+"""Links that are sorted or added up at once."""
 DAMPING = 0.85
 MAX_ITERATIONS = 100
 TOLERANCE = 1e-7
@@ -45,44 +48,61 @@ class AnchorLink(NamedTuple):
     text: str
 
 
+class _Numbers(dict[str, int]):
+    """Numbers of strings; looking up a new string gives it the next number."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def __missing__(self, name: str) -> int:
+        plain = str(name)
+        number = self[plain] = len(self.names)
+        self.names.append(plain)
+        return number
+
+
 class SiteGraph:
     """The links of the current versions of all pages of a site."""
 
-    def __init__(self, links: Iterable[LinkBetweenPages] = ()) -> None:
-        self.urls: list[str] = []
-        self.ids: dict[str, int] = {}
-        self.sources, self.targets, self.positions = array("i"), array("i"), array("i")
-        self._strings: list[str] = [""]
-        self._string_ids: dict[str, int] = {"": 0}
-        self._texts = array("i")
+    def __init__(self) -> None:
+        self.ids = _Numbers()
+        self.sources, self.targets, self._texts = array("i"), array("i"), array("i")
+        self.positions = array("H")
+        self._string_ids = _Numbers()
         self.nofollow = bytearray()
         self._anchors = tuple(array("i") for _ in range(4))
         """Links to fragments: source, target, fragment, text."""
-        for link in links:
-            self.add(link)
+
+    @property
+    def urls(self) -> list[str]:
+        """The URLs by their numbers."""
+        return self.ids.names
+
+    @property
+    def _strings(self) -> list[str]:
+        return self._string_ids.names
 
     def __len__(self) -> int:
         return len(self.sources)
 
-    def add(self, link: LinkBetweenPages) -> None:
-        """Add one link."""
-        self.add_link(link.source, link.target, link.position, link.text, link.fragment, link.nofollow)
-
-    def add_link(
-        self, source: str, target: str, position: int = 0, text: str = "", fragment: str = "", nofollow: bool = False
-    ) -> None:
-        """Add one link by its parts."""
-        self.sources.append(self.id_of(source))
-        self.targets.append(self.id_of(target))
-        self.positions.append(position)
-        self._texts.append(self._string_id(text))
-        self.nofollow.append(nofollow)
-        if fragment:
-            self.add_anchor(source, target, fragment, text)
+    def add(self, links: Sequence[LinkBetweenPages]) -> None:
+        """Add links, column by column: there may be millions."""
+        if not links:
+            return
+        sources, targets, positions, texts, fragments, nofollow = zip(*links, strict=True)
+        number_of = self.ids.__getitem__
+        self.sources.extend(map(number_of, sources))
+        self.targets.extend(map(number_of, targets))
+        self.positions.extend(positions if max(positions) <= MAX_POSITION else [min(at, MAX_POSITION) for at in positions])
+        self._texts.extend(map(self._string_ids.__getitem__, texts))
+        self.nofollow.extend(nofollow)
+        for at, fragment in enumerate(fragments):
+            if fragment:
+                self.add_anchor(sources[at], targets[at], fragment, texts[at])
 
     def add_anchor(self, source: str, target: str, fragment: str, text: str) -> None:
         """Add a link to a fragment. It needs no link of its own: links are stored once for each target."""
-        row = (self.id_of(source), self.id_of(target), self._string_id(fragment), self._string_id(text))
+        row = (self.ids[source], self.ids[target], self._string_ids[fragment], self._string_ids[text])
         for column, number in zip(self._anchors, row, strict=True):
             column.append(number)
 
@@ -92,21 +112,6 @@ class SiteGraph:
         urls, strings = self.urls, self._strings
         for at in sorted(range(len(targets)), key=targets.__getitem__):
             yield AnchorLink(urls[sources[at]], urls[targets[at]], strings[fragments[at]], strings[texts[at]])
-
-    def id_of(self, url: str) -> int:
-        """The number of a URL, a new one for a new URL."""
-        number = self.ids.get(url)
-        if number is None:
-            number = self.ids[url] = len(self.urls)
-            self.urls.append(str(url))
-        return number
-
-    def _string_id(self, text: str) -> int:
-        number = self._string_ids.get(text)
-        if number is None:
-            number = self._string_ids[text] = len(self._strings)
-            self._strings.append(str(text))
-        return number
 
     def link(self, at: int) -> GraphLink:
         """The link in one row."""
@@ -142,7 +147,7 @@ class SiteGraph:
 
         if not wanted or not column:
             return iter(())
-        return map(self.link, np.flatnonzero(np.isin(np.frombuffer(column, np.int32), wanted)).tolist())
+        return map(self.link, np.flatnonzero(np.isin(_ints(column), wanted)).tolist())
 
     def nofollow_links(self) -> Iterator[GraphLink]:
         """Yield the links that are marked nofollow."""
@@ -152,14 +157,9 @@ class SiteGraph:
         """The number of distinct other URLs that each page links, of those that count."""
         import numpy as np  # noqa: PLC0415 part of an extra
 
-        if not len(self):
-            return Counter()
         counts_as = np.fromiter(map(is_counted, self.urls), bool, len(self.urls))
-        sources, targets = np.frombuffer(self.sources, np.int32), np.frombuffer(self.targets, np.int32)
-        keep = counts_as[targets] & (sources != targets)
-        pairs = _pairs(sources, targets, keep, len(self.urls))
-        pairs.sort()
-        counts = np.bincount(pairs[_is_first(pairs)] // len(self.urls), minlength=len(self.urls)).tolist()
+        edges = self.edges(range(len(self.urls)), len(self.urls), counts_as)
+        counts = np.bincount(edges.sources, minlength=len(self.urls)).tolist()
         return Counter({url: count for url, count in zip(self.urls, counts, strict=True) if count})
 
     def inlink_count(self, url: str) -> int:
@@ -182,56 +182,85 @@ class SiteGraph:
     def _by_source(self) -> tuple[NDArray[np.int32], Ints]:
         return _grouped(self.sources, len(self.urls))
 
-    def edges(self, nodes: Sequence[int], count: int) -> Edges:
-        """The distinct edges between nodes. `nodes` has the node of each URL number, -1 for none; `count` nodes exist."""
+    def edges(self, nodes: Sequence[int], count: int, is_target: NDArray[np.bool_] | None = None) -> Edges:
+        """The distinct edges between nodes. `nodes` has the node of each URL number, -1 for none; `count` nodes exist.
+
+        `is_target`: the nodes whose incoming edges are wanted, all by default.
+        """
         import numpy as np  # noqa: PLC0415 part of an extra
 
-        if not len(self):
-            return Edges(count, np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, bool))
         node = np.asarray(nodes, dtype=np.int32)
-        sources, targets = node[np.frombuffer(self.sources, np.int32)], node[np.frombuffer(self.targets, np.int32)]
-        is_edge = (sources >= 0) & (targets >= 0) & (sources != targets)
-        pairs = _pairs(sources, targets, is_edge, count)
-        del sources, targets
+        starts = _starts(node[_ints(self.sources)], count) if len(self) else np.zeros(count + 1, np.int64)
+        # In parts, because sorting needs several times the memory of what it sorts.
+        parts = [self._edges_from(node, count, block, is_target) for block in _blocks(starts)] if len(self) else []
+        if not parts:
+            return Edges(count, np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, bool))
+        sources, targets, followed = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Edges(count, sources, targets, followed)
+
+    def _edges_from(
+        self, node: NDArray[np.int32], count: int, block: tuple[int, int], is_target: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        """The distinct edges of the nodes in a range: sources, targets, and whether one of their links is followed."""
+        import numpy as np  # noqa: PLC0415 part of an extra
+
+        rows = np.flatnonzero(((node >= block[0]) & (node < block[1]))[_ints(self.sources)])
+        sources, targets = node[_ints(self.sources)[rows]], node[_ints(self.targets)[rows]]
+        is_edge = (targets >= 0) & (sources != targets)
+        if is_target is not None:
+            is_edge &= is_target[targets]
+        pairs = sources[is_edge].astype(np.int64)
+        pairs *= count
+        pairs += targets[is_edge]
         # The last bit says nofollow: of the links of a pair, a followed one comes first.
         pairs *= 2
-        pairs += np.frombuffer(self.nofollow, np.uint8)[is_edge]
+        pairs += np.frombuffer(self.nofollow, np.uint8)[rows][is_edge]
         pairs.sort()
         followed = pairs & 1 == 0
         pairs >>= 1
-        is_first = _is_first(pairs)
+        is_first = np.ones(len(pairs), bool)
+        is_first[1:] = pairs[1:] != pairs[:-1]  # `np.unique` needs several times the memory
         pairs = pairs[is_first]
-        divisor = max(count, 1)
-        return Edges(count, (pairs // divisor).astype(np.int32), (pairs % divisor).astype(np.int32), followed[is_first])
+        return (pairs // count).astype(np.int32), (pairs % count).astype(np.int32), followed[is_first]
 
 
-def _pairs(sources: NDArray[np.int32], targets: NDArray[np.int32], is_wanted: NDArray[np.bool_], count: int) -> Ints:
-    """A number for each pair that is wanted."""
+def _ints(numbers: array[int]) -> NDArray[np.int32]:
+    """An array as one of numpy, without a copy."""
     import numpy as np  # noqa: PLC0415 part of an extra
 
-    pairs = sources[is_wanted].astype(np.int64)
-    pairs *= count
-    pairs += targets[is_wanted]
-    return pairs
+    return np.frombuffer(numbers, np.int32) if numbers else np.zeros(0, np.int32)
 
 
-def _is_first(numbers: Ints) -> NDArray[np.bool_]:
-    """Where a new number begins in a sorted array. (`np.unique` needs several times the memory.)"""
+def _starts(numbers: NDArray[np.int32], count: int) -> Ints:
+    """Where the rows of each number would start if they were sorted; negative numbers are left out."""
     import numpy as np  # noqa: PLC0415 part of an extra
 
-    is_first = np.ones(len(numbers), bool)
-    is_first[1:] = numbers[1:] != numbers[:-1]
-    return is_first
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(numbers[numbers >= 0], minlength=count), out=starts[1:])
+    return starts
+
+
+def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
+    """Yield ranges of numbers that have about `BLOCK_ROWS` rows together."""
+    first, count = 0, len(starts) - 1
+    while first < count:
+        last = int(starts.searchsorted(starts[first] + BLOCK_ROWS))
+        last = min(max(last, first + 1), count)
+        yield first, last
+        first = last
 
 
 def _grouped(numbers: array[int], count: int) -> tuple[NDArray[np.int32], Ints]:
     """The rows sorted by a number, and where the rows of each number start."""
     import numpy as np  # noqa: PLC0415 part of an extra
 
-    values = np.frombuffer(numbers, np.int32) if numbers else np.zeros(0, np.int32)
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(values, minlength=count), out=starts[1:])
-    return np.argsort(values, kind="stable").astype(np.int32), starts
+    values = _ints(numbers)
+    starts = _starts(values, count)
+    order = np.empty(len(values), np.int32)
+    for first, last in _blocks(starts):
+        rows = np.flatnonzero((values >= first) & (values < last))
+        order[starts[first] : starts[last]] = rows[np.argsort(values[rows], kind="stable")]
+    return order, starts
 
 
 class Edges(NamedTuple):
@@ -242,18 +271,24 @@ class Edges(NamedTuple):
     targets: NDArray[np.int32]
     followed: NDArray[np.bool_]
 
+    def _followed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Sources and targets of the edges without nofollow; no copy where that is all."""
+        if self.followed.all():
+            return self.sources, self.targets
+        return self.sources[self.followed], self.targets[self.followed]
+
     def followed_in_degrees(self) -> list[int]:
         """How many nodes link to each node without nofollow."""
         import numpy as np  # noqa: PLC0415 part of an extra
 
-        degrees: list[int] = np.bincount(self.targets[self.followed], minlength=self.nodes).tolist()
+        degrees: list[int] = np.bincount(self._followed()[1], minlength=self.nodes).tolist()
         return degrees
 
     def click_depths(self, start: int) -> list[int]:
         """The length of the shortest path of followed links from a node to each node; -1 where there is none."""
         import numpy as np  # noqa: PLC0415 part of an extra
 
-        sources, targets = self.sources[self.followed], self.targets[self.followed]
+        sources, targets = self._followed()
         starts = np.searchsorted(sources, np.arange(self.nodes + 1))  # edges are sorted by source
         depths = np.full(self.nodes, -1, np.int64)
         if start < 0:
@@ -276,11 +311,13 @@ class Edges(NamedTuple):
             return []
         degrees = np.bincount(self.sources, minlength=count)
         shares = 1.0 / np.maximum(degrees, 1)
-        sources, targets = self.sources[self.followed], self.targets[self.followed]
+        sources, targets = self._followed()
         is_dangling = degrees == 0
         ranks: Floats = np.full(count, 1.0 / count)
         for _ in range(MAX_ITERATIONS):
-            passed = np.bincount(targets, (ranks * shares)[sources], minlength=count)
+            share, passed = ranks * shares, np.zeros(count)
+            for at in range(0, len(sources), BLOCK_ROWS):
+                passed += np.bincount(targets[at : at + BLOCK_ROWS], share[sources[at : at + BLOCK_ROWS]], minlength=count)
             new = (1 - DAMPING) / count + DAMPING * (passed + ranks[is_dangling].sum() / count)
             change = float(np.abs(new - ranks).sum())
             ranks = new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,8 @@ _NO_FACTS = AuditFacts()
 _NO_HEAD = StoredHead()
 _ROBOTS_SKIPS = frozenset({SkipReason.ROBOTS, SkipReason.ROBOTS_UNREACHABLE})
 _GENERAL_ROBOTS = frozenset({"robots", "x-robots-tag"})
+_AGENT = re.compile(r"\s*(?!max-|unavailable_after)([a-z][a-z0-9_-]*)\s*:")
+"""The name before the directives of an `X-Robots-Tag` header that concerns one crawler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +125,10 @@ class AuditPage:
         """The words for all search engines in robots metas and headers, each with its first declaration."""
         words: dict[str, Declaration] = {}
         for declaration in self.facts.robots:
-            if declaration.name in _GENERAL_ROBOTS:
-                for word in declaration.value.split(","):
-                    words.setdefault(word.strip(), declaration)
+            agent, directives = robots_directives(declaration)
+            if not agent:
+                for word in directives:
+                    words.setdefault(word, declaration)
         return words
 
     @cached_property
@@ -171,6 +175,14 @@ class AuditPage:
     def headers(self, name: str) -> Iterator[str]:
         """Yield every response header of this (lower-case) name."""
         return (value for key, value in self.head.headers if key == name)
+
+
+def robots_directives(declaration: Declaration) -> tuple[str, list[str]]:
+    """The crawler that a robots meta or header concerns, empty for all, and its directives."""
+    agent, value = "" if declaration.name in _GENERAL_ROBOTS else declaration.name, declaration.value
+    if declaration.place is Place.HEADER and (match := _AGENT.match(value)) is not None:
+        agent, value = match[1], value[match.end() :]
+    return agent, [word.strip() for word in value.split(",")]
 
 
 def audit_page(

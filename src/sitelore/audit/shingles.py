@@ -5,10 +5,15 @@ The work is linear in the number of pages unless many are alike: only pages that
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from hashlib import blake2b
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
+
+from sitelore.model.audit.findings import Shingles
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,11 +27,45 @@ MAX_BUCKET = 200
 """Pages of one bucket that are compared with each other; the rest is compared with the first."""
 CUT = 0.80
 """Two clusters are not joined if pages of them are less alike than this."""
+MAX_HASHED_WORDS = 30_000
+"""Words whose hashes are kept."""
 COMPARED = 4
 """Pages of each cluster that are compared before two are joined."""
 
 _WORD = re.compile(r"\w+")
 _SEED = 20_240_501
+
+
+class StoredShingles:
+    """The shingles of a page in a `ShingleFile`; `bytes` reads them."""
+
+    __slots__ = ("_at", "_file", "_size")
+
+    def __init__(self, file: IO[bytes], at: int, size: int) -> None:
+        self._file, self._at, self._size = file, at, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __bytes__(self) -> bytes:
+        return os.pread(self._file.fileno(), self._size, self._at)
+
+
+class ShingleFile:
+    """Keeps the shingles of pages in a temporary file: those of a large site would take hundreds of megabytes of memory."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile()  # noqa: SIM115 read as long as a page refers to it
+        self._size = 0
+
+    def store(self, shingles: bytes) -> Shingles:
+        """Write the shingles of a page."""
+        if not shingles:
+            return b""
+        at, self._size = self._size, self._size + len(shingles)
+        self._file.write(shingles)
+        self._file.flush()
+        return StoredShingles(self._file, at, len(shingles))
 
 
 class SimilarPair(NamedTuple):
@@ -37,6 +76,17 @@ class SimilarPair(NamedTuple):
     similarity: float
 
 
+class _WordHashes(dict[str, int]):
+    """Hashes of words, computed at the first use of each."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = crc32(word.encode("utf-8", "replace"))
+        return number
+
+
+_hashes = _WordHashes()
+
+
 def shingles_of(text: str) -> bytes:
     """The sorted distinct 32-bit hashes of a text's runs of five words, as bytes; empty for a shorter text."""
     import numpy as np  # noqa: PLC0415 part of an extra
@@ -44,8 +94,9 @@ def shingles_of(text: str) -> bytes:
     words = _WORD.findall(text.lower())
     if len(words) < SHINGLE_WORDS:
         return b""
-    hashes = {word: crc32(word.encode("utf-8", "replace")) for word in set(words)}
-    numbers = np.fromiter(map(hashes.__getitem__, words), np.uint64, len(words))
+    if len(_hashes) > MAX_HASHED_WORDS:
+        _hashes.clear()
+    numbers = np.fromiter(map(_hashes.__getitem__, words), np.uint64, len(words))
     runs = np.zeros(len(words) - SHINGLE_WORDS + 1, np.uint64)
     for at in range(SHINGLE_WORDS):
         runs = runs * np.uint64(0x9E3779B97F4A7C15) + numbers[at : at + len(runs)]
@@ -57,16 +108,16 @@ def shingles_of(text: str) -> bytes:
     return values[is_first].tobytes()
 
 
-def jaccard(first: bytes, second: bytes) -> float:
+def jaccard(first: Shingles, second: Shingles) -> float:
     """The share of shingles that two texts have in common."""
     import numpy as np  # noqa: PLC0415 part of an extra
 
-    a, b = np.frombuffer(first, np.uint32), np.frombuffer(second, np.uint32)
+    a, b = np.frombuffer(bytes(first), np.uint32), np.frombuffer(bytes(second), np.uint32)
     both = len(np.intersect1d(a, b, assume_unique=True))
     return both / (len(a) + len(b) - both) if len(a) or len(b) else 0.0
 
 
-def similar_pairs(pages: Mapping[str, bytes], threshold: float = 0.90) -> list[SimilarPair]:
+def similar_pairs(pages: Mapping[str, Shingles], threshold: float = 0.90) -> list[SimilarPair]:
     """The pairs of pages whose shingles are at least this much alike, most alike first."""
     pairs: list[SimilarPair] = []
     bands = next(number for lowest, number in BANDS if threshold >= lowest)
@@ -77,17 +128,23 @@ def similar_pairs(pages: Mapping[str, bytes], threshold: float = 0.90) -> list[S
     return sorted(pairs, key=lambda pair: (-pair.similarity, pair.first, pair.second))
 
 
-def _candidates(pages: Mapping[str, bytes], bands: int) -> Iterator[tuple[str, str]]:
+def _candidates(pages: Mapping[str, Shingles], bands: int) -> Iterator[tuple[str, str]]:
     """Yield the pairs that share a band of min-hashes, each in alphabetical order."""
+    import numpy as np  # noqa: PLC0415 part of an extra
+
     multipliers, offsets = _permutations()
     urls = [url for url, shingles in pages.items() if shingles]
-    signatures = [_min_hashes(pages[url], multipliers, offsets) for url in urls]
     rows = HASHES // bands
-    for start in range(0, HASHES, rows):
-        buckets: dict[bytes, list[str]] = {}
-        for url, signature in zip(urls, signatures, strict=True):
-            buckets.setdefault(signature[start : start + rows].tobytes(), []).append(url)
-        for alike in buckets.values():
+    digests = np.empty((bands, len(urls)), np.uint64)
+    for number, url in enumerate(urls):
+        signature = _min_hashes(bytes(pages[url]), multipliers, offsets).tobytes()
+        parts = (signature[at : at + 4 * rows] for at in range(0, 4 * HASHES, 4 * rows))
+        digests[:, number] = [int.from_bytes(blake2b(part, digest_size=8).digest(), "big") for part in parts]
+    for band in digests:
+        order = np.argsort(band, kind="stable")
+        ends = np.flatnonzero(np.append(band[order][1:] != band[order][:-1], True)) if len(order) else order
+        for start, end in zip((0, *(ends[:-1] + 1).tolist()), (ends + 1).tolist(), strict=False):
+            alike = [urls[number] for number in order[start:end].tolist()] if end - start > 1 else []
             for at, url in enumerate(alike[:MAX_BUCKET]):
                 yield from (_ordered(url, other) for other in alike[at + 1 : MAX_BUCKET])
             yield from (_ordered(alike[0], other) for other in alike[MAX_BUCKET:])
@@ -117,7 +174,7 @@ def _min_hashes(shingles: bytes, multipliers: NDArray[np.uint32], offsets: NDArr
     return result
 
 
-def clusters(pairs: Iterable[SimilarPair], pages: Mapping[str, bytes]) -> list[list[str]]:
+def clusters(pairs: Iterable[SimilarPair], pages: Mapping[str, Shingles]) -> list[list[str]]:
     """Group pages that are alike. Two groups are joined unless their first pages are less alike than `CUT`."""
     group_of: dict[str, list[str]] = {}
     for pair in pairs:

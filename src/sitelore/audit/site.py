@@ -19,7 +19,7 @@ from sitelore.audit.graph import GraphLink, SiteGraph
 from sitelore.audit.insights.topics import TopicCounts
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Needs
-from sitelore.audit.shingles import SimilarPair, shingles_of, similar_pairs
+from sitelore.audit.shingles import ShingleFile, SimilarPair, shingles_of, similar_pairs
 from sitelore.model.audit.facts import Alt, AuditFacts, LinkKind, has_id
 from sitelore.model.audit.findings import (
     EarlierPage,
@@ -30,6 +30,7 @@ from sitelore.model.audit.findings import (
     LlmsTxt,
     MediaFile,
     RepeatedChunk,
+    Shingles,
     SitemapFile,
 )
 from sitelore.model.frontier import Hop, Source
@@ -160,7 +161,7 @@ class PageSummary:
     image_count: int = 0
     images_without_alt: int = 0
     is_noarchive: bool = False
-    shingles: bytes = b""
+    shingles: Shingles = b""
     changed: bool | None = None
     needs_browser: bool = False
 
@@ -170,11 +171,12 @@ class PageSummary:
         return self.is_html and self.indexability is Indexability.INDEXABLE
 
 
-def summarise(page: AuditPage) -> PageSummary:
-    """The summary of a page."""
+def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
+    """The summary of a page; `file` takes its shingles."""
     facts, content = page.facts, page.content
     structured = [each for each in content.structured if each.get("source") != "opengraph"]
     words = page.word_count
+    shingles = shingles_of(content.text[:MAX_TEXT_CHARS]) if page.is_html and words >= MIN_SHINGLE_WORDS else b""
     dates = [each.date[:_DATE_CHARS] for each in facts.dates if each.event == "modified" and len(each.date) >= _DATE_CHARS]
     return PageSummary(
         url=page.url,
@@ -225,7 +227,7 @@ def summarise(page: AuditPage) -> PageSummary:
         image_count=facts.image_count,
         images_without_alt=sum(each.alt is Alt.ABSENT for each in facts.images),
         is_noarchive="noarchive" in page.robots_words,
-        shingles=shingles_of(content.text[:MAX_TEXT_CHARS]) if page.is_html and words >= MIN_SHINGLE_WORDS else b"",
+        shingles=file.store(shingles) if file is not None else shingles,
         changed=page.changed,
         needs_browser=content.rendering.get("reason") in _SHELLS and not page.is_rendered,
     )

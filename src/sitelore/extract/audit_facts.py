@@ -105,14 +105,19 @@ _LINK_KINDS = {
 _ACTIVE = (
     ("link", "href"), ("script", "src"), ("iframe", "src"), ("embed", "src"), ("object", "data"), ("form", "action")
 )  # fmt: skip
-_PASSIVE = (("img", "src"), ("audio", "src"), ("video", "src"), ("source", "src"))
+_PASSIVE = (("img", "src"), ("audio", "src"), ("video", "src"), ("video", "poster"), ("source", "src"))
 _PRESENTATION = frozenset({"none", "presentation"})
+_ARIA_HIDDEN = "[aria-hidden=true i]"
+_HIDING_FROM_ALL = frozenset({"display", "visibility"})
+_HEADER_ROLES = frozenset({"columnheader", "rowheader"})
 _NAMED_BUTTONS = frozenset({"submit", "reset"})
 """Types of inputs that a browser names by itself."""
 _KEPT_RELS = frozenset({"nofollow", "ugc", "sponsored"})
 _REFERENCES = ("aria-labelledby", "aria-describedby", "aria-controls")
 _REFERRING = ",".join(f"[{name}]" for name in _REFERENCES)
 _MAIN = "main,article,[role=main i]"
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LEVELS = frozenset("123456")
 _FOOTERS = ("footer", "[role=contentinfo i]", ":is([class*=footer i],[id*=footer i],[class*=copyright i])")
 """From the most to the least explicit."""
 _COPYRIGHT_MARKS = ("\u00a9", "(c)", "copyright")
@@ -121,6 +126,8 @@ _COPYRIGHT = re.compile(
     r"|(?:19|20)\d\d(?:\s{0,3}[-\u2013\u2014]\s{0,3}(?:19|20)\d\d)?\s{0,3}\u00a9",
     re.IGNORECASE,
 )
+_JSON_WRAPPER = re.compile(r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*$")
+"""Comment and CDATA marks around a script, which search engines skip."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]+)", re.IGNORECASE)
 _EARLY_CHARSET = re.compile(
@@ -185,8 +192,8 @@ def read_audit_facts(
         link_count=len(page.links),
         images=_images(images),
         image_count=len(images),
-        iframes=tuple([_iframe(iframe) for iframe in tree.select("iframe")[:MAX_EMBEDS]]),
-        videos=tuple([_video(video) for video in tree.select("video")[:MAX_EMBEDS]]),
+        iframes=tuple([_iframe(iframe) for iframe in tree.select("iframe")[:MAX_EMBEDS] if not _is_hidden(iframe)]),
+        videos=tuple([_video(video) for video in tree.select("video")[:MAX_EMBEDS] if not _is_silent(video)]),
         insecure=tuple(islice(_insecure(tree), MAX_EMBEDS)) if response.url.startswith("https:") else (),
         controls=tuple(islice(_unnamed_controls(tree), MAX_CONTROLS)),
         tables=tuple(islice(_tables_without_headers(tree), MAX_TABLES)),
@@ -241,6 +248,8 @@ def _read_head(tree: dom.Tree, page: PageElements) -> _Head:
     for name, _, content, element in page.head:
         if name not in _HEAD_METAS:
             continue
+        if name == "refresh" and element.closest("noscript") is not None:
+            continue  # for the few browsers without scripts
         place, value = _place(element), _line(content)
         if name in _ROBOTS and len(robots) < MAX_DECLARATIONS:
             robots.append(Declaration(value.lower(), place, name))
@@ -338,11 +347,21 @@ def _headings(tree: dom.Tree) -> tuple[HeadingFact, ...]:
     """The headings that are not hidden by an attribute, in page order, empty ones included."""
     headings: list[HeadingFact] = []
     has_main = bool(tree.select("main") or tree.select("article") or tree.select("[role=main i]"))
-    for element in islice(tree.iter_elements(("h1", "h2", "h3", "h4", "h5", "h6")), MAX_HEADINGS):
+    has_roles = bool(tree.select("[role=heading i]"))
+    elements = tree.select(f"{','.join(_HEADINGS)},[role=heading i]") if has_roles else tree.iter_elements(_HEADINGS)
+    for element in islice(elements, MAX_HEADINGS):
         if element.attr("hidden") is None and element.attr("aria-hidden") != "true":
             name = _label(element.text) or _image_text(element)
-            headings.append(HeadingFact(int(element.tag[1]), name, has_main and dom.is_inside(element, _MAIN)))
+            headings.append(HeadingFact(_heading_level(element), name, has_main and dom.is_inside(element, _MAIN)))
     return tuple(headings)
+
+
+def _heading_level(element: dom.Element) -> int:
+    """The level that a heading states: `aria-level` goes before the tag, and a heading by role alone has level 2."""
+    level = (element.attr("aria-level") or "").strip()
+    if level in _LEVELS:
+        return int(level)
+    return int(element.tag[1]) if element.tag in _HEADINGS else 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,17 +487,30 @@ def _images(elements: list[dom.Element]) -> tuple[ImageFact, ...]:
         alt, width, height = attr("alt"), attr("width"), attr("height")
         link = element.closest("a[href]")
         is_only_in_link = link is not None and not link.text.strip()
-        if alt and width and height and not is_only_in_link:
+        if (alt and width and height and not is_only_in_link) or element.closest("template") is not None:
             continue
         src = _address(attr("src") or attr("data-src") or "")
         state = Alt.ABSENT if alt is None else Alt.TEXT if alt.strip() else Alt.EMPTY
-        is_presentation = (attr("role") or "").strip().lower() in _PRESENTATION
+        is_presentation = (attr("role") or "").strip().lower() in _PRESENTATION or (
+            state is Alt.ABSENT and element.closest(_ARIA_HIDDEN) is not None
+        )
         size = (_label(width or ""), _label(height or ""), _label(attr("loading") or ""))
         images[ImageFact(src, state, *size, is_only_in_link, is_presentation)] = None
         chars -= len(src)
         if len(images) == MAX_IMAGES or chars < 0:
             break
     return tuple(images)
+
+
+def _is_hidden(element: dom.Element) -> bool:
+    """Whether an attribute or an inline style hides an element from everybody, screen readers included."""
+    is_marked = element.attr("hidden") is not None or element.closest(_ARIA_HIDDEN) is not None
+    return is_marked or hiding_technique(element.attr("style") or "") in _HIDING_FROM_ALL
+
+
+def _is_silent(video: dom.Element) -> bool:
+    """Whether a video plays without sound, like a moving picture."""
+    return video.attr("muted") is not None and video.attr("controls") is None
 
 
 def _iframe(iframe: dom.Element) -> IframeFact:
@@ -504,14 +536,19 @@ def _insecure(tree: dom.Tree) -> Iterator[InsecureResource]:
     """Yield the resources whose address is http, active ones first."""
     for tag, name in _ACTIVE:
         for element in tree.select(f"{tag}[{name}^='http:' i]"):
-            if tag != "link" or "stylesheet" in (element.attr("rel") or "").lower().split():
+            if (tag != "link" or "stylesheet" in (element.attr("rel") or "").lower().split()) and _is_loaded(element):
                 yield InsecureResource(tag, _address(element.attr(name) or ""), is_active=True)
     for tag, name in _PASSIVE:
-        for element in tree.select(f"{tag}[{name}^='http:' i]"):
+        for element in filter(_is_loaded, tree.select(f"{tag}[{name}^='http:' i]")):
             yield InsecureResource(tag, _address(element.attr(name) or ""), is_active=False)
     for tag in ("img", "source"):
-        for element in tree.select(f"{tag}[srcset*='http:' i]"):
+        for element in filter(_is_loaded, tree.select(f"{tag}[srcset*='http:' i]")):
             yield InsecureResource(tag, _http_url_in_set(element.attr("srcset") or ""), is_active=False)
+
+
+def _is_loaded(element: dom.Element) -> bool:
+    """Whether browsers load the resource of an element: not in a template."""
+    return element.closest("template") is None
 
 
 def _http_url_in_set(candidates: str) -> str:
@@ -558,8 +595,17 @@ def _tables_without_headers(tree: dom.Tree) -> Iterator[TableFact]:
         rows = list(islice(table.iter_elements(("tr",)), MAX_READ))
         cells = [len(dom.child_elements(row)) for row in rows]
         columns = max(cells, default=0)
-        if len(rows) > 1 and columns > 1:
+        if len(rows) > 1 and columns > 1 and not any(map(_is_header_cell, islice(_cells(rows), MAX_READ))):
             yield TableFact(len(rows), columns, _label(" | ".join([cell.text for cell in dom.child_elements(rows[0])])))
+
+
+def _cells(rows: list[dom.Element]) -> Iterator[dom.Element]:
+    return (cell for row in rows for cell in dom.child_elements(row))
+
+
+def _is_header_cell(cell: dom.Element) -> bool:
+    """Whether an attribute marks a `td` as the header of a row or column."""
+    return cell.attr("scope") is not None or (cell.attr("role") or "").strip().lower() in _HEADER_ROLES
 
 
 def _json_ld_errors(tree: dom.Tree) -> Iterator[str]:
@@ -567,7 +613,7 @@ def _json_ld_errors(tree: dom.Tree) -> Iterator[str]:
     for script in tree.select("script")[:MAX_READ]:
         if (script.attr("type") or "").strip().lower() != "application/ld+json":
             continue
-        text = dom.raw_text(script)
+        text = _JSON_WRAPPER.sub("", dom.raw_text(script))
         try:
             msgspec.json.decode(text)
         except (ValueError, RecursionError) as error:

@@ -15,6 +15,7 @@ from sitelore.model.frontier import Edge, Lease, LinkBetweenPages, Offer, PageSk
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
+from sitelore.model.url import Url
 from sitelore.store import tenants
 from sitelore.store.audits import audit_runs
 from sitelore.store.engine import Engine, Repository, iterate_pages, read, read_long, write
@@ -121,13 +122,14 @@ class SqlLedger(Repository):
             lambda after: self._read_long(versions.current_versions_after, site, after), versions.VERSIONS_PER_PAGE
         )
 
-    async def links(self, site: SiteId) -> AsyncIterator[LinkBetweenPages]:
-        """All links of the current versions of a site's pages, each page's together and in page order."""
+    async def links(self, site: SiteId) -> AsyncIterator[list[LinkBetweenPages]]:
+        """All links of the current versions of a site's pages in parts, each page's together and in page order."""
         after: int | None = 0
+        urls: dict[int, Url] = {}
         while after is not None:
-            part = await self._read_long(versions.links_after, site, after)
-            for link in part.links:
-                yield link
+            part = await self._read_long(versions.links_after, site, after, urls)
+            if part.links:
+                yield part.links
             after = part.next
 
     async def blob_references(self) -> AsyncIterator[set[BlobKey]]:

@@ -20,8 +20,8 @@ from sitelore.extract.audit_facts import decode_audit_facts
 from sitelore.extract.page import read
 from sitelore.model.audit.findings import Finding
 from sitelore.model.document import PageLink, ReadOptions
-from sitelore.model.frontier import Hop, PageVersion, RowKind, Source, UrlRow
-from sitelore.model.ids import BlobKey, RunId
+from sitelore.model.frontier import Hop, LinkBetweenPages, PageVersion, RowKind, Source, UrlRow
+from sitelore.model.ids import BlobKey, CleanText, RunId
 from sitelore.model.response import RenderDecision, Response, StoredHead
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
@@ -144,12 +144,17 @@ def audit(pages: Pages, config: AuditConfig | None = None, **records: Any) -> Au
         page, links = build_page(path, spec if isinstance(spec, Spec) else Spec(spec), is_start=number == 0)
         built[page.url] = page
         add_anchors(graph, page)
-        for position, link in enumerate(links):
-            graph.add_link(page.url, link.url, position, link.text, link.fragment, link.nofollow)
+        graph.add([linked(page.url, link.url, at, *link[1:]) for at, link in enumerate(links)])
     site = Site({url: summarise(page) for url, page in built.items()}, graph, records.pop("now", NOW), **records)
     settings = config or AuditConfig()
     findings = [finding for page in built.values() for finding in check_page(page, settings)]
     return Audited(site, built, findings + check_site(site, settings))
+
+
+def linked(
+    source: str, target: str, position: int = 0, fragment: str = "", text: str = "", nofollow: bool = False
+) -> LinkBetweenPages:
+    return LinkBetweenPages(Url.trusted(source), Url.trusted(target), position, CleanText(text), fragment, nofollow)
 
 
 def build_page(path: str, spec: Spec, *, is_start: bool = False) -> tuple[AuditPage, list[PageLink]]:

@@ -33,13 +33,13 @@ Bars = Sequence[tuple[str, float]]
 
 def html_report(result: AuditResult) -> str:
     """The report as a document."""
-    site = escape(result.run.site_name)
+    site, cards = escape(result.run.site_name), result.cards
     parts = (
         _head(result),
-        _tiles(result),
+        _tiles(result, cards),
         "<h2>What is wrong</h2>",
-        *map(_card, result.cards),
-        "" if result.cards else "<p>No rule found anything.</p>",
+        *map(_card, cards),
+        "" if cards else "<p>No rule found anything.</p>",
         "<h2>The site in figures</h2>",
         f'<div class="charts">{"".join(_charts(result))}</div>',
         "<h2>Insights</h2>",
@@ -85,8 +85,8 @@ def _score(result: AuditResult) -> str:
     )
 
 
-def _tiles(result: AuditResult) -> str:
-    counts = {severity: sum(card.by_severity.get(severity, 0) for card in result.cards) for severity in Severity}
+def _tiles(result: AuditResult, cards: Sequence[RuleCard]) -> str:
+    counts = {severity: sum(card.by_severity.get(severity, 0) for card in cards) for severity in Severity}
     tiles = [(f"{severity.value}s", count, severity.value) for severity, count in counts.items()]
     if result.stored is not None:
         changes = result.stored.counts

@@ -40,7 +40,7 @@ _DELAY_S = 5.0
 """A server answers requests first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # asyncio writes the result of a finished task into a message
 class AuditResult:
     """The result of an audit."""
 
@@ -48,8 +48,6 @@ class AuditResult:
     records: list[FindingRecord]
     """The findings of this run with their life, the worst first."""
     score: AuditScore
-    cards: list[RuleCard]
-    """One for each rule with open findings, the worst first."""
     figures: Mapping[str, Any]
     """The insights by name, as plain data."""
     stored: AuditRecord | None
@@ -66,6 +64,11 @@ class AuditResult:
     def site(self) -> Site:
         """The site as the rules saw it."""
         return self.audit.site
+
+    @property
+    def cards(self) -> list[RuleCard]:
+        """One card for each rule with open findings, the worst first. They are computed with each use."""
+        return rule_cards(self.site, self.records)
 
     @property
     def findings(self) -> list[Finding]:
@@ -109,7 +112,7 @@ async def audit_run(
 async def _result(audits: AuditStore, audit: SiteAudit, records: list[FindingRecord]) -> AuditResult:
     figures = await asyncio.to_thread(figures_of, audit.site)
     history = await audits.audits(audit.run.site, _HISTORY)
-    return AuditResult(audit, records, score(audit.site, records), rule_cards(audit.site, records), figures, None, history)
+    return AuditResult(audit, records, score(audit.site, records), figures, None, history)
 
 
 async def _known(audits: AuditStore, audit: SiteAudit, now: float, *, save: bool) -> list[FindingRecord]:

@@ -33,7 +33,7 @@ from sitelore.audit.insights.topics import TopicCounts, terms_of
 from sitelore.audit.page import AuditPage, PageContent, audit_page
 from sitelore.audit.passages import Passages, paragraphs
 from sitelore.audit.rule import Needs
-from sitelore.audit.shingles import shingles_of
+from sitelore.audit.shingles import ShingleFile, shingles_of
 from sitelore.audit.site import MAX_TEXT_CHARS, MIN_SHINGLE_WORDS, PageSummary, Site, add_anchors, is_complete_run, summarise
 from sitelore.background import map_ahead
 from sitelore.crawl.context import Progress, read_options_of
@@ -130,6 +130,7 @@ class _Audit:
         self._files = SiteFiles()
         self._passages, self._topics = Passages(), TopicCounts()
         self._urls: list[str] = []
+        self._shingles = ShingleFile()
         self._search_index = app.search.service(run.tenant).search_index
         self._scanned: set[str] = set()
         self._instructions: list[Instruction] = []
@@ -145,7 +146,7 @@ class _Audit:
         async with aclosing(self._pages()) as pages:
             async for page in pages:
                 add_anchors(graph, page)
-                summaries[str(page.url)] = summarise(page)
+                summaries[str(page.url)] = summarise(page, self._shingles)
                 findings += check_page(page, self._config)
                 if page.is_kept:
                     self._read_text(page)
@@ -153,8 +154,8 @@ class _Audit:
                     self._progress.latest = page.url
         self._scanned.clear()
         self._progress.phase = AuditPhase.LINKS
-        async for link in self._ledger.links(self._run.site):
-            graph.add(link)
+        async for links in self._ledger.links(self._run.site):
+            graph.add(links)
         media, unused = await self._files.media_files(self._app.media.of(self._run.tenant).library.site_media(self._run.site))
         site = Site(
             summaries,
@@ -273,7 +274,7 @@ class _Audit:
             lastmod=row.lastmod,
             elapsed_s=row.elapsed_s,
             noindex=row.noindex,
-            shingles=shingles,
+            shingles=self._shingles.store(shingles),
             is_html=is_page(row) and "html" in row.content_type,
         )
 

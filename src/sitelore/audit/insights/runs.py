@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sitelore.audit.shingles import jaccard, similar_pairs
 from sitelore.audit.site import Site, was_unchanged
-from sitelore.model.audit.findings import EarlierPage
+from sitelore.model.audit.findings import EarlierPage, Shingles
 from sitelore.model.states import KEPT, WAITING, UrlState
 
 MOVED = 0.90
@@ -95,7 +95,7 @@ def movement(site: Site, before: Mapping[str, EarlierPage]) -> Movement:
     return Movement(tuple(sorted(new)), tuple(sorted(gone)), same, tuple(moved), tuple(changed), dict(buckets))
 
 
-def _changed_share(now: bytes, before: bytes) -> float:
+def _changed_share(now: Shingles, before: Shingles) -> float:
     return round(1 - jaccard(now, before), 3) if now and before else -1.0
 
 

@@ -26,15 +26,17 @@ _WORD = re.compile(r"[^\W\d_][\w'-]{3,39}")
 
 def terms_of(title: str, headings: Iterable[str], text: str) -> list[str]:
     """The words and two-word phrases of a page that occur most, those of its title and headings counted three times."""
-    counts: Counter[str] = Counter()
-    for weight, part in ((3, title), *((3, each) for each in headings), (1, text[:_MAX_CHARS])):
-        words = [word.lower() for word in _WORD.findall(part)]
-        for word in words:
-            counts[word] += weight
-        for first, second in pairwise(words):
-            if first != second:
-                counts[f"{first} {second}"] += weight
-    return [term for term, count in counts.most_common(MAX_TERMS) if count > 1]
+    counts = Counter(_terms(text[:_MAX_CHARS]))
+    for part in (title, *headings):
+        counts.update(3 * _terms(part))
+    often = [(-count, number, term) for number, (term, count) in enumerate(counts.items()) if count > 1]
+    return [term for _, _, term in sorted(often)[:MAX_TERMS]]
+
+
+def _terms(text: str) -> list[str]:
+    """The words of a text and its pairs of different words."""
+    words = _WORD.findall(text.lower())
+    return words + [f"{first} {second}" for first, second in pairwise(words) if first != second]
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,12 +209,19 @@ def _placeholder_text(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     h1 = next((each.text for each in page.facts.headings if each.level == 1), "")
     places = [("title", page.facts.title), ("h1", h1), ("description", page.facts.description), *(("alt", alt) for alt in alts)]
     for place, text in places:
-        if match := _UNFILLED.search(text) or (_EMPTY_VALUE.search(text) if place != "description" else None):
-            yield Hit({"place": place, "text": match[0].strip()})
+        match = _UNFILLED.search(text) or (_EMPTY_VALUE.search(text) if place != "description" else None)
+        if match is not None and not _is_about_templates(page, match[0]):
+            yield Hit({"place": place, "text": match[0].strip(" |:\u2013\u2014-")})
     if _LOREM.search(page.content.text) and (match := _LOREM.search(_prose(page))):
         yield Hit({"place": "text", "text": match[0]})
     if "[object Object]" in page.content.text and (count := _prose(page).count("[object Object]")) > limits["max_in_text"]:
         yield Hit({"place": "text", "text": "[object Object]", "count": count})
+
+
+def _is_about_templates(page: AuditPage, text: str) -> bool:
+    """Whether the code of a page has the mark of a placeholder, so that the page explains templates."""
+    mark = text[:2]
+    return mark in {"{{", "${", "{%"} and any(mark in match[0] for match in _CODE.finditer(page.content.markdown))
 
 
 def _day(fact: DateFact) -> date | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
-from sitelore.audit.page import AuditPage
+from sitelore.audit.page import AuditPage, robots_directives
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.rules.language import bad_target
 from sitelore.audit.rules.reach import source_list
@@ -19,6 +20,14 @@ from sitelore.model.url import DEFAULT_RULES, Url, resolve
 
 TABLE = RuleTable()
 
+_ALIKE = 0.8
+"""The similarity from which two pages count as versions of one."""
+_SEARCH_AGENTS = frozenset({"", "googlebot", "bingbot"})
+_UTILITY = re.compile(
+    r"/(?:log-?in|sign-?in|sign-?up|register|account|my-?account|cart|basket|checkout|search|anmelden|warenkorb|suche|kasse)\b",
+    re.IGNORECASE,
+)
+"""Pages that are kept out of search engines with reason though every page links to them."""
 _NO_SNIPPET = frozenset({"nosnippet", "max-snippet:0", "noimageindex"})
 
 
@@ -32,9 +41,10 @@ _NO_SNIPPET = frozenset({"nosnippet", "max-snippet:0", "noimageindex"})
     fix="Remove the directive if the page is meant to be listed.",
 )
 def _noindex(page: AuditPage, _: Limits) -> Iterator[Hit]:
-    for word in ("noindex", "none"):
-        if (declaration := page.robots_words.get(word)) is not None:
-            yield Hit({"directive": declaration.value, "place": declaration.place.value, "name": declaration.name})
+    for declaration in page.facts.robots:
+        agent, words = robots_directives(declaration)
+        if agent in _SEARCH_AGENTS and not {"noindex", "none"}.isdisjoint(words):
+            yield Hit({"directive": declaration.value, "place": declaration.place.value, "name": agent or declaration.name})
             return
 
 
@@ -51,7 +61,8 @@ def _noindex(page: AuditPage, _: Limits) -> Iterator[Hit]:
 def _noindex_hub(site: Site, limits: Limits) -> Iterator[Hit]:
     least = max(limits["min_pages"], limits["min_share"] * len(site.html_pages))
     for page in site.html_pages:
-        if page.indexability is Indexability.NOINDEX and site.followed_inlinks[page.url] >= least:
+        is_hub = page.indexability is Indexability.NOINDEX and site.followed_inlinks[page.url] >= least
+        if is_hub and not _UTILITY.search(page.url.path):
             yield Hit({"inlinks": site.followed_inlinks[page.url], "pages": len(site.html_pages)}, page.url)
 
 
@@ -220,13 +231,13 @@ def _canonical_to_bad(site: Site, _: Limits) -> Iterator[Hit]:
     (Needs.FACTS, Needs.GRAPH),
     identity=("target",),
     title="Canonical links in a row",
-    explanation="The canonical URL of the page names yet another canonical URL.",
-    fix="Name the last URL of the row.",
+    explanation="The canonical URL of the page names yet another canonical URL, or this page again.",
+    fix="Name the last URL of the row; of two pages that name each other, choose one.",
 )
 def _canonical_chain(site: Site, _: Limits) -> Iterator[Hit]:
     for page, target in _elsewhere(site):
         following = site.pages.get(target)
-        if following is not None and following.canonical not in {None, target, page.url}:
+        if following is not None and following.canonical not in {None, target}:
             yield Hit({"target": str(target), "final": str(following.canonical)}, page.url)
 
 
@@ -244,8 +255,15 @@ def _canonical_chain(site: Site, _: Limits) -> Iterator[Hit]:
 def _canonical_to_home(site: Site, _: Limits) -> Iterator[Hit]:
     for page, target in _elsewhere(site):
         home = site.pages.get(target)
-        if target.is_root and page.is_html and home is not None and home.is_kept and home.content_hash != page.content_hash:
+        if target.is_root and page.is_html and home is not None and home.is_kept and not _is_alike(page, home):
             yield Hit({"target": str(target), "title": page.title, "home_title": home.title}, page.url)
+
+
+def _is_alike(page: PageSummary, home: PageSummary) -> bool:
+    """Whether a page has the content of another, such as its print or AMP version."""
+    if page.content_hash == home.content_hash:
+        return True
+    return bool(page.shingles and home.shingles) and jaccard(page.shingles, home.shingles) >= _ALIKE
 
 
 @TABLE.site(

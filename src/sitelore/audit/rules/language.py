@@ -163,7 +163,8 @@ def _own_alternates(site: Site, page: PageSummary) -> Iterator[tuple[AlternateLi
 def _hreflang_no_return(site: Site, _: Limits) -> Iterator[Hit]:
     for page in site.html_pages:
         for each, target in _own_alternates(site, page):
-            if target.is_html and page.url not in {back.url for back in target.alternates}:
+            is_valid = is_hreflang(each.lang) and not bad_target(site, target.url)  # else a finding of another rule
+            if target.is_html and is_valid and page.url not in {back.url for back in target.alternates}:
                 yield Hit({"target": str(target.url), "lang": each.lang, "returns": len(target.alternates)}, page.url)
 
 

@@ -75,7 +75,7 @@ def _url_problems(page: PageSummary, limits: Limits) -> Iterator[str]:
     checks = (
         "_" in path,
         path != path.lower() and re.search("[A-Z]", re.sub("%[0-9A-Fa-f]{2}", "", path)) is not None,
-        "%20" in path or "+" in path,
+        "%20" in path,
         "//" in path,
         _SESSION.search(page.url) is not None,
         bool(query) and query.count("&") + 1 > limits["max_parameters"],

@@ -80,8 +80,33 @@ def missing_properties(entity: Mapping[str, Any]) -> tuple[str, list[str]]:
     for name in entity.get("types", ()):
         required = _REQUIRED.get(name)
         if required is not None:
-            return name, [" or ".join(group) for group in required if not any(properties.get(each) for each in group)]
+            missing = [" or ".join(group) for group in required if not any(properties.get(each) for each in group)]
+            return name, missing or list(_missing_in_parts(name, properties))
     return "", []
+
+
+def _missing_in_parts(name: str, properties: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the steps of a breadcrumb and the questions of a FAQ lack; the last step needs no address."""
+    if name == "BreadcrumbList":
+        steps = _parts(properties["itemListElement"])
+        for number, step in enumerate(steps, 1):
+            own = step.get("properties") or {}
+            item = own.get("item")
+            named = item.get("properties") or {} if isinstance(item, Mapping) else {}
+            if not own.get("name") and not named.get("name"):
+                yield f"name of step {number}"
+            if not item and number < len(steps):
+                yield f"item of step {number}"
+    elif name == "FAQPage":
+        for number, question in enumerate(_parts(properties["mainEntity"]), 1):
+            own = question.get("properties") or {}
+            yield from (f"{each} of question {number}" for each in ("name", "acceptedAnswer") if not own.get(each))
+
+
+def _parts(value: Any) -> list[Mapping[str, Any]]:
+    """The entities of a property that holds one or several."""
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, Mapping)]
 
 
 @TABLE.page(

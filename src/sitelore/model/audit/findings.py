@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 Evidence = Mapping[str, Any]
 """Small values that JSON can hold: texts, numbers, lists and mappings of these."""
@@ -278,6 +278,14 @@ class ExternalCheck:
     error: str = ""
 
 
+class Shingles(Protocol):
+    """The shingles of a text as `audit/shingles.py` makes them: bytes, or an object that reads them from a file."""
+
+    def __len__(self) -> int: ...
+
+    def __bytes__(self) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class EarlierPage:
     """What an earlier run recorded about a URL."""
@@ -295,7 +303,7 @@ class EarlierPage:
     noindex: bool = False
     changed_at: float | None = None
     """When its content last really changed."""
-    shingles: bytes = b""
+    shingles: Shingles = b""
     """`PageSummary.shingles` of that time."""
     is_html: bool = True
     """Whether it was an HTML page of that run: no file, redirect, error or duplicate."""

@@ -250,10 +250,12 @@ _sources_after = (
     .limit(_max_rows)
 )
 _links_of_versions = (
-    sa.select(links.c.version_id, site_urls.c.url, site_urls.c.long_url, *_LINK_COLUMNS)
-    .select_from(links.join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == links.c.target_id)))
+    sa.select(links.c.version_id, links.c.target_id, *_LINK_COLUMNS)
     .where(links.c.tenant_id == TENANT, links.c.version_id.in_(BATCH))
     .order_by(links.c.version_id, links.c.position)
+)
+_urls_with_ids = sa.select(site_urls.c.id, site_urls.c.url, site_urls.c.long_url).where(
+    site_urls.c.tenant_id == TENANT, site_urls.c.id.in_(BATCH)
 )
 
 
@@ -264,14 +266,23 @@ class LinksPart(NamedTuple):
     next: int | None
 
 
-def links_after(conn: sa.Connection, tenant: TenantId, site: SiteId, after: int) -> LinksPart:
-    """Links of the current versions of the next pages that are kept, each page's together and in page order."""
+def links_after(conn: sa.Connection, tenant: TenantId, site: SiteId, after: int, urls: dict[int, Url]) -> LinksPart:
+    """Links of the current versions of the next pages that are kept, each page's together and in page order.
+
+    `urls` has the URLs that earlier parts have read, by id: most links of a site lead to the same pages.
+    """
     values = {"tenant": tenant, "site": site, "url_id": after, "max_rows": SOURCES_PER_READ}
     stored = conn.execute(_sources_after, values).all()
     source_of = {version: Url.trusted(long_url or key) for _, version, key, long_url in stored}
+    rows = list(select_in_batches(conn, _links_of_versions, source_of, tenant=tenant))
+    new = {target for _, target, *_ in rows} - urls.keys()
+    for number, key, long_url in select_in_batches(conn, _urls_with_ids, new, tenant=tenant):
+        urls[number] = Url.trusted(long_url or key)
     result = [
-        LinkBetweenPages(source_of[version], *_decoded_link(row))
-        for version, *row in select_in_batches(conn, _links_of_versions, source_of, tenant=tenant)
+        LinkBetweenPages(
+            source_of[version], urls[target], position, text or NO_TEXT, fragment or "", rel is not None and "nofollow" in rel
+        )
+        for version, target, position, text, fragment, rel in rows
     ]
     return LinksPart(result, stored[-1].url_id if len(stored) == SOURCES_PER_READ else None)
 
