@@ -138,7 +138,7 @@ def test_one_rule_is_shown_with_its_fix_and_every_finding(crawled: Crawled) -> N
     assert done.stdout.startswith("page-gone  error  2 findings on 2 pages\n")
     assert "\nFix: Restore the page" in done.stdout
     assert f"\n{crawled.origin}/lost\n    status: 404\n" in done.stdout
-    assert f'    sources: page {crawled.origin}/a, text "link 2", position 1, selector a[href="/lost"]\n' in done.stdout
+    assert f'    linked from: page {crawled.origin}/a, text "link 2", selector a[href="/lost"]\n' in done.stdout
     assert "broken-internal-link" not in done.stdout
     report = audit_json(crawled.data, "--rule", "redirect-*")
     assert {each["rule"] for each in report["findings"]} == {"redirect-chain"}

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from sitelore.model.audit.findings import Shingles
+from sitelore.model.errors import DiskFull
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,26 +37,37 @@ _WORD = re.compile(r"\w+")
 _SEED = 20_240_501
 
 
+class _NamelessFile:
+    """A temporary file without a name, closed with the last reference to it."""
+
+    def __init__(self) -> None:
+        with TemporaryFile(buffering=0) as file:
+            self.descriptor = os.dup(file.fileno())
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
 class StoredShingles:
     """The shingles of a page in a `ShingleFile`; `bytes` reads them."""
 
     __slots__ = ("_at", "_file", "_size")
 
-    def __init__(self, file: IO[bytes], at: int, size: int) -> None:
+    def __init__(self, file: _NamelessFile, at: int, size: int) -> None:
         self._file, self._at, self._size = file, at, size
 
     def __len__(self) -> int:
         return self._size
 
     def __bytes__(self) -> bytes:
-        return os.pread(self._file.fileno(), self._size, self._at)
+        return os.pread(self._file.descriptor, self._size, self._at)
 
 
 class ShingleFile:
     """Keeps the shingles of pages in a temporary file: those of a large site would take hundreds of megabytes of memory."""
 
     def __init__(self) -> None:
-        self._file = TemporaryFile()  # noqa: SIM115 read as long as a page refers to it
+        self._file = _NamelessFile()
         self._size = 0
 
     def store(self, shingles: bytes) -> Shingles:
@@ -63,8 +75,8 @@ class ShingleFile:
         if not shingles:
             return b""
         at, self._size = self._size, self._size + len(shingles)
-        self._file.write(shingles)
-        self._file.flush()
+        if os.pwrite(self._file.descriptor, shingles, at) != len(shingles):
+            raise DiskFull("no room for a temporary file of the audit; free some space, or set TMPDIR to another disk")
         return StoredShingles(self._file, at, len(shingles))
 
 

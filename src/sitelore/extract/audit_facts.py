@@ -503,7 +503,7 @@ def _images(elements: list[dom.Element]) -> tuple[ImageFact, ...]:
 
 
 def _is_hidden(element: dom.Element) -> bool:
-    """Whether an attribute or an inline style hides an element from everybody, screen readers included."""
+    """Whether an attribute or an inline style hides an element from all readers, those with a screen reader included."""
     is_marked = element.attr("hidden") is not None or element.closest(_ARIA_HIDDEN) is not None
     return is_marked or hiding_technique(element.attr("style") or "") in _HIDING_FROM_ALL
 

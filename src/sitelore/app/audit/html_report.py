@@ -20,7 +20,7 @@ from sitelore.model.audit.findings import AuditRecord, AuditState, Finding, Inde
 
 MAX_FINDINGS = 50
 """Findings of a rule that are shown; a report of everything would be too large to send."""
-_MAX_LINES = 6
+_MAX_LINES = 8
 _STYLE = Path(__file__).with_name("report.css")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _RING = 339.292
@@ -122,7 +122,7 @@ def _evidence(finding: Finding) -> str:
     shown = lines[:_MAX_LINES]
     if len(lines) > _MAX_LINES:
         shown.append(f"… and {len(lines) - _MAX_LINES:,} more")
-    return f"<code>{escape(' · '.join(shown))}</code>"
+    return f"<code>{escape(chr(10).join(shown))}</code>"
 
 
 def _link(url: str) -> str:

@@ -21,7 +21,7 @@ def insight_lines(figures: Figures) -> Iterator[tuple[str, list[str]]]:
 
 def _counts(counts: Mapping[str, Any]) -> str:
     ordered = sorted(counts.items(), key=lambda each: -each[1])
-    return ", ".join(f"{name} {count:,}" for name, count in ordered[:8]) or "none"
+    return ", ".join(f"{name.replace('_', ' ').lower()} {count:,}" for name, count in ordered[:8]) or "none"
 
 
 def _examples(items: Iterable[str], total: int | None = None) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _coverage(value: Figures) -> Iterator[str]:
         f"{skipped:,} skipped, {failed:,} failed, {value['unfinished']:,} unfinished"
     )
     if value["skipped"]:
-        yield f"skipped: {_counts(value['skipped'])}"
+        yield f"skipped, by reason: {_counts(value['skipped'])}"
     if value["failed"]:
         yield f"failed: {_counts(value['failed'])}"
     yield "the whole site was read" if value["is_complete"] else "the run did not read the whole site"
@@ -63,7 +63,7 @@ def _rank(value: Figures) -> Iterator[str]:
 def _sinks(value: Figures) -> Iterator[str]:
     for reason, share in sorted(value["shares"].items(), key=lambda each: -each[1]):
         if share >= 0.005:
-            yield f"{share:.0%} of the internal rank is with URLs that are not indexable: {reason}"
+            yield f"{share:.0%} of the internal rank is with URLs that are not indexable: {reason.replace('_', ' ')}"
 
 
 def _starved(value: Figures) -> Iterator[str]:

@@ -27,6 +27,10 @@ _SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.
 _BOM = "\ufeff"
 _BARE = frozenset({"page", "selector"})
 """Evidence that is shown without quotation marks."""
+_LABELS = {"sources": "linked from", "inlinks": "links to it", "text": "link text", "href": "address"}
+"""Names of evidence that are shown in other words."""
+_FOR_PROGRAMS = frozenset({"position"})
+"""Evidence that says nothing to people."""
 
 Table = Iterator[tuple[object, ...]]
 """The rows of a CSV file, its header first."""
@@ -206,10 +210,11 @@ def _redirect_status(page: PageSummary) -> int | None:
 
 def evidence_lines(finding: Finding) -> Iterator[str]:
     """Yield the evidence of a finding as lines of text: one for each value, and for each item of a list."""
-    for name, value in finding.evidence.items():
+    for key, value in finding.evidence.items():
+        name = _LABELS.get(key) or key.replace("_", " ")
         if isinstance(value, list | tuple):
             yield from (f"{name}: {_evidence_text(item)}" for item in value)
-        elif value not in ("", None):
+        elif value not in ("", None) and key not in _FOR_PROGRAMS:
             yield f"{name}: {_evidence_text(value)}"
 
 
@@ -218,8 +223,10 @@ def _evidence_text(value: object) -> str:
         return ", ".join(
             f"{name} {each if name in _BARE else json.dumps(each, ensure_ascii=False)}"
             for name, each in value.items()
-            if each not in ("", None)
+            if each not in ("", None) and name not in _FOR_PROGRAMS
         )
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

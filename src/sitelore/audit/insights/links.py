@@ -133,7 +133,9 @@ def _suggestions(site: Site, page: PageSummary, by_word: dict[str, list[PageSumm
             for other in others:
                 scores[other.url] += 1000 // len(others)
     linking = {link.source for link in site.graph.inlinks(page.url)} | {page.url}
-    best = sorted((url for url in scores if url not in linking), key=lambda url: (-scores[url], -site.ranks[url], url))
+    # A link from a page without links to it does not help.
+    can_link = (url for url in scores if url not in linking and site.click_depths[url] >= 0)
+    best = sorted(can_link, key=lambda url: (-scores[url], -site.ranks[url], url))
     return tuple(map(str, best[:count]))
 
 

@@ -9,28 +9,42 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 MAX_TERMS = 40
 """Of one page: its most frequent words and phrases."""
 MAX_COUNTED = 20_000
 """Terms that are counted for the site. Beyond it, those of one page alone are dropped."""
 MAX_COUNTED_IN_SECTION = 3_000
+MAX_WORDS_IN_SECTION = 1_000
 MAX_SECTIONS = 100
 _MAX_CHARS = 3_000
 """Of the start of a page's text."""
 _MIN_SHARE, _MIN_PAGES = 0.1, 2
 _MAX_SHARE = 0.3
 """Terms on more than this share of all pages say nothing about a section."""
+_COMMON_SHARE = 0.15
+"""A word on more than this share of the pages of other sections says nothing about a section."""
 _WORD = re.compile(r"[^\W\d_][\w'-]{3,39}")
 
 
-def terms_of(title: str, headings: Iterable[str], text: str) -> list[str]:
-    """The words and two-word phrases of a page that occur most, those of its title and headings counted three times."""
+class PageTerms(NamedTuple):
+    """The words and phrases of a page."""
+
+    frequent: list[str]
+    """The words and two-word phrases that occur most, those of its title and headings counted three times."""
+    words: frozenset[str]
+    """All words."""
+
+
+def terms_of(title: str, headings: Iterable[str], text: str) -> PageTerms:
+    """The words and phrases of a page."""
     counts = Counter(_terms(text[:_MAX_CHARS]))
     for part in (title, *headings):
         counts.update(3 * _terms(part))
     often = [(-count, number, term) for number, (term, count) in enumerate(counts.items()) if count > 1]
-    return [term for _, _, term in sorted(often)[:MAX_TERMS]]
+    frequent = [term for _, _, term in sorted(often)[:MAX_TERMS]]
+    return PageTerms(frequent, frozenset(term for term in counts if " " not in term))
 
 
 def _terms(text: str) -> list[str]:
@@ -56,16 +70,25 @@ class TopicCounts:
         self._sections: dict[str, Counter[str]] = {}
         self._sizes: Counter[str] = Counter()
         self._site: Counter[str] = Counter()
+        self._words: Counter[str] = Counter()
+        self._words_of: dict[str, Counter[str]] = {}
 
-    def add(self, section: str, terms: Iterable[str]) -> None:
+    def add(self, section: str, terms: PageTerms) -> None:
         """Add a page."""
         if section not in self._sections and len(self._sections) >= MAX_SECTIONS:
             return
-        known = list(map(sys.intern, terms))
+        known = list(map(sys.intern, terms.frequent))
         self._sizes[section] += 1
         own = self._sections.setdefault(section, Counter())
-        for counts, limit in ((own, MAX_COUNTED_IN_SECTION), (self._site, MAX_COUNTED)):
-            counts.update(known)
+        words = self._words_of.setdefault(section, Counter())
+        parts = (
+            (own, known, MAX_COUNTED_IN_SECTION),
+            (self._site, known, MAX_COUNTED),
+            (words, terms.words, MAX_WORDS_IN_SECTION),
+            (self._words, terms.words, MAX_COUNTED),
+        )
+        for counts, new, limit in parts:
+            counts.update(new)
             if len(counts) > limit:
                 for term in [term for term, count in counts.items() if count == 1]:
                     del counts[term]
@@ -82,7 +105,13 @@ class TopicCounts:
         pages, is_only = self._sizes.total(), len(self._sizes) == 1
         least = max(_MIN_PAGES, _MIN_SHARE * size) if size > _MIN_PAGES else 1
         scores: dict[str, float] = {}
+        words, others = self._words_of[section], pages - size
+        least_elsewhere = max(_MIN_PAGES, _MAX_SHARE * pages if is_only else _COMMON_SHARE * others)
+        # A word that many other pages have is one of the language, or of the template.
+        common = {word for word, count in self._words.items() if count - (0 if is_only else words[word]) > least_elsewhere}
         for term, count in self._sections[section].items():
+            if not common.isdisjoint(term.split()):
+                continue
             everywhere = max(count, self._site[term])
             if count >= least and (
                 everywhere <= _MAX_SHARE * pages or (not is_only and count > everywhere / 2 and size < pages)
