@@ -31,10 +31,10 @@ from enum import Enum
 from pathlib import Path
 
 from scripts.servers import CannotStart, postgres_alone
-from tests.mutants import crawl, fetch, frontier, store
+from tests.mutants import audit, crawl, fetch, frontier, media, platform, store
 from tests.mutants.mutant import Mutant
 
-MUTANTS = (*frontier.MUTANTS, *crawl.MUTANTS, *store.MUTANTS, *fetch.MUTANTS)
+MUTANTS = tuple(mutant for package in (frontier, crawl, store, fetch, platform, audit, media) for mutant in package.MUTANTS)
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src") / "sitelore"
 MIN_KILLED = 0.95

@@ -9,8 +9,8 @@ from scripts.mutants import MUTANTS, mutate
 from tests.conventions.project import ROOT, SRC
 from tests.mutants.mutant import Mutant
 
-MIN_MUTANTS = 45
-PACKAGES = {"crawl", "fetch", "frontier", "store"}
+MIN_MUTANTS = 150
+PACKAGES = {"audit", "crawl", "fetch", "frontier", "media", "platform", "store"}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -30,7 +30,6 @@ from sitelore.model.platform.webhooks import (
     DeliveryListing,
     DeliveryState,
     EndpointChange,
-    NextStep,
     WebhookEndpoint,
 )
 from sitelore.model.settings import CrawlSettings
@@ -496,18 +495,3 @@ async def test_the_log_of_a_deleted_run_or_endpoint_is_deleted(database: Databas
 
 def _count(conn: sa.Connection, _tenant: TenantId, table: sa.Table) -> int:
     return int(conn.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
-
-
-@pytest.mark.parametrize(
-    ("status", "attempts", "step"),
-    [(200, 1, "DONE"), (299, 1, "DONE"), (301, 1, "RETRY"), (404, 1, "RETRY"), (500, 9, "RETRY"), (500, 10, "GIVE_UP"),
-     (410, 1, "DISABLE"), (None, 1, "RETRY")],
-)  # fmt: skip
-def test_what_follows_an_answer(status: int | None, attempts: int, step: str) -> None:
-    assert decide(Attempt(START, 5, status), attempts, None, 0.5).step is NextStep[step]
-
-
-def test_jitter_and_an_absurd_retry_after_stay_within_bounds() -> None:
-    assert decide(Attempt(START, 5, 500), 2, None, 1.0).due_at == pytest.approx(START + 330.0)
-    patient = decide(Attempt(START, 5, 503, retry_after_s=10**9), 1, None, 0.0)
-    assert patient.due_at == patient.paused_until == START + DAY_S

@@ -6,7 +6,8 @@ import { address, sitePath, type Audit, type Issue, type Rule, type Severity } f
 import * as queries from '../api/queries'
 import { FacetButtons, useAddressState } from '../parts/filters'
 import { Empty, Figure, Failure, Loading } from '../parts/frames'
-import { Check, Download } from '../parts/icons'
+import { DownloadLinks } from '../parts/downloads'
+import { Check } from '../parts/icons'
 import { SeverityLabel, WarningLabel } from '../parts/states'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
@@ -95,7 +96,19 @@ function SiteIssues({ site, audit, actions }: { site: string; audit: Audit; acti
         <Nothing show={show} isFiltered={isFiltered} clear={() => change({ severity: '', group: '', new: '' })} />
       ) : (
         <>
-          <Downloads site={site} filter={filter} rules={isFiltered && shown.length <= MAX_NAMED_RULES ? shown.map((issue) => issue.rule) : []} />
+          <DownloadLinks
+            label={texts.issues.download}
+            formats={FORMATS}
+            names={texts.issues.formats}
+            justify="flex-end"
+            href={(format) =>
+              address(sitePath(site, 'findings/export'), {
+                ...filter,
+                rule: isFiltered && shown.length <= MAX_NAMED_RULES ? shown.map((issue) => issue.rule) : [],
+                format,
+              })
+            }
+          />
           <Accordion key={show} variant="separated" multiple order={2} keepMounted={false}>
             {shown.map((issue) => (
               <RuleCard key={issue.rule} site={site} run={audit.run} issue={issue} rule={ruleOf.get(issue.rule)} filter={filter} />
@@ -180,26 +193,6 @@ function Nothing({ show, isFiltered, clear }: { show: Show; isFiltered: boolean;
     )
   }
   return <Empty title={show === 'ignored' ? texts.issues.noneIgnored : show === 'resolved' ? texts.issues.noneResolved : texts.issues.clean} />
-}
-
-function Downloads({ site, filter, rules }: { site: string; filter: queries.FindingFilter; rules: readonly string[] }) {
-  return (
-    <Group gap="xs" justify="flex-end" role="group" aria-label={texts.issues.download}>
-      {FORMATS.map((format) => (
-        <Button
-          key={format}
-          component="a"
-          download
-          variant="default"
-          size="compact-sm"
-          leftSection={<Download size={14} />}
-          href={address(sitePath(site, 'findings/export'), { ...filter, rule: rules, format })}
-        >
-          {texts.issues.formats[format]}
-        </Button>
-      ))}
-    </Group>
-  )
 }
 
 interface RuleCardProps {

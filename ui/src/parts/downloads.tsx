@@ -1,4 +1,4 @@
-/** Downloads a filtered list as CSV or JSON. */
+/** Buttons that download a filtered list as files, made here or by the server. */
 import { Button, Group } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { texts } from '../texts'
@@ -58,5 +58,32 @@ export function DownloadButtons({ name, load }: { name: string; load: () => Prom
       </Group>
       {download.error && <Failure error={download.error} />}
     </>
+  )
+}
+
+/** Links to files that the server writes, one for each format. */
+export function DownloadLinks<Format extends string>(props: {
+  label: string
+  formats: readonly Format[]
+  names: Readonly<Record<Format, string>>
+  href: (format: Format) => string
+  justify?: 'flex-end'
+}) {
+  return (
+    <Group gap="xs" justify={props.justify} role="group" aria-label={props.label}>
+      {props.formats.map((format) => (
+        <Button
+          key={format}
+          component="a"
+          download
+          variant="default"
+          size="compact-sm"
+          leftSection={<Download size={14} />}
+          href={props.href(format)}
+        >
+          {props.names[format]}
+        </Button>
+      ))}
+    </Group>
   )
 }

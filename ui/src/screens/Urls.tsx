@@ -1,11 +1,11 @@
 /** The URL table of a run: facets with counts, text filter, sort and pages, all of it in the address. */
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { address, runPath, type UrlRow } from '../api/client'
 import * as queries from '../api/queries'
 import { FacetButtons, useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading } from '../parts/frames'
-import { Download } from '../parts/icons'
+import { DownloadLinks } from '../parts/downloads'
 import { causeWord, reasonWord, UrlStateLabel, urlWord } from '../parts/states'
 import { DataTable, ListBar, Pager, type Column } from '../parts/table'
 import { shownUrl, Time } from '../parts/values'
@@ -42,7 +42,14 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
         range={{ offset, shown: urls.data?.urls.length ?? 0, total: urls.data?.pagination.total ?? 0 }}
         isFiltered={isFiltered}
         clear={clear}
-        downloads={<Exports run={run} filter={filter} />}
+        downloads={
+          <DownloadLinks
+            label={texts.urls.download}
+            formats={['csv', 'json'] as const}
+            names={texts.urls}
+            href={(format) => address(runPath(run, 'export'), { ...filter, format })}
+          />
+        }
       >
         {facets.data && (
           <>
@@ -97,27 +104,6 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
         </>
       )}
     </Stack>
-  )
-}
-
-/** The list as files, which the server writes. */
-function Exports({ run, filter }: { run: string; filter: queries.UrlFilter }) {
-  return (
-    <Group gap="xs" role="group" aria-label={texts.urls.download}>
-      {(['csv', 'json'] as const).map((format) => (
-        <Button
-          key={format}
-          component="a"
-          download
-          variant="default"
-          size="compact-sm"
-          leftSection={<Download size={14} />}
-          href={address(runPath(run, 'export'), { ...filter, format })}
-        >
-          {texts.urls[format]}
-        </Button>
-      ))}
-    </Group>
   )
 }
 
