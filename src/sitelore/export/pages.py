@@ -10,20 +10,22 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, BinaryIO, TypedDict
+from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
 
 import msgspec
 
 from sitelore.export.boilerplate import NO_REPEATS, Repeats, remove_repeats
 from sitelore.export.rows import Rows, chain_of, is_page, plain
-from sitelore.model.changes import SiteChange
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import UrlRow
-from sitelore.model.search import Explanation, Hit, SearchAnswer, SearchQuery
 from sitelore.model.settings import LinkStyle
 from sitelore.model.states import REDIRECT_STATES, UNCHANGED, WAITING, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs
+
+if TYPE_CHECKING:  # a crawl exports pages, and no search results
+    from sitelore.model.changes import SiteChange
+    from sitelore.model.search import Explanation, Hit, SearchAnswer, SearchQuery
 
 Page = dict[str, Any]
 """One exported page."""

@@ -8,8 +8,8 @@ import pytest
 
 from sitelore.app.access import AccessOptions, SiteOptions, build_access
 from sitelore.app.config.catalogue import settings_in_files
-from sitelore.app.config.file import ConfigFile, find_config, line_of, lines_of, read_config
-from sitelore.app.config.plans import crawl_plans, plan_access, values_in_force
+from sitelore.app.config.file import ConfigFile, line_of, lines_of, read_config
+from sitelore.app.config.plans import crawl_plans, find_config, plan_access, values_in_force
 from sitelore.app.config.reference import access_in_force, in_force, outputs_in_force, template
 from sitelore.app.config.sources import plain, run_settings, set_values, typed_values
 from sitelore.fetch.access import RunAccess

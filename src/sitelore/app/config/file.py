@@ -81,7 +81,6 @@ def _paths(data: dict[str, Any], above: KeyPath) -> list[KeyPath]:
     return paths
 
 
-FILE_NAME = "sitelore.toml"
 _MAX_BYTES = 2**20
 _TABLES = ("crawl", "site", "access")
 _RULE_KEYS = frozenset({"main_content_selectors", "remove_selectors", "loaders", "own", "actions", "logged_out"})
@@ -179,16 +178,6 @@ class ConfigFile:
             ca_file=beside(folder, written.get("ca_file", "")),
             insecure=written.get("insecure", False),
         )
-
-
-def find_config(path: Path | None) -> ConfigFile | None:
-    """The file at this path, else the one that `SITELORE_CONFIG` names, else the one in the working directory."""
-    if path is None and (name := environment_value("SITELORE_CONFIG")):
-        path = Path(name)
-    if path is not None:
-        return read_config(path)
-    default = Path(FILE_NAME)
-    return read_config(default) if default.is_file() else None
 
 
 def read_config(path: Path) -> ConfigFile:

@@ -6,15 +6,21 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sitelore.app.access import AccessOptions, access_of_credentials, build_access, read_access_file
-from sitelore.app.config.file import ConfigFile, Site
 from sitelore.app.config.sources import Sourced, Values, plain, run_settings
+from sitelore.app.settings import environment_value
 from sitelore.intake.seeds import typed_credentials, typed_url
 from sitelore.model.access import Access
 from sitelore.model.errors import UsageError
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
+
+if TYPE_CHECKING:
+    from sitelore.app.config.file import ConfigFile, Site
+
+FILE_NAME = "sitelore.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,19 @@ class CrawlPlan:
     config: ConfigFile | None = None
     outputs: Values = field(default_factory=dict)
     """Which files the configuration file lets it write."""
+
+
+def find_config(path: Path | None) -> ConfigFile | None:
+    """The file at this path, else the one that `SITELORE_CONFIG` names, else the one in the working directory."""
+    if path is None and (name := environment_value("SITELORE_CONFIG")):
+        path = Path(name)
+    if path is None:
+        path = Path(FILE_NAME)
+        if not path.is_file():
+            return None
+    from sitelore.app.config.file import read_config  # noqa: PLC0415 most crawls have no file
+
+    return read_config(path)
 
 
 def crawl_plans(

@@ -42,8 +42,7 @@ def config(
     as_json: AsJson = False,
 ) -> None:
     """Show the settings in force, and where each comes from. Secrets are named without their values."""
-    from sitelore.app.config.file import find_config
-    from sitelore.app.config.plans import first_url, values_in_force
+    from sitelore.app.config.plans import find_config, first_url, values_in_force
     from sitelore.app.config.reference import access_in_force, in_force, outputs_in_force, shown_value
     from sitelore.app.config.reference import as_json as value_as_json
     from sitelore.app.settings import environment_sources

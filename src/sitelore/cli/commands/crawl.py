@@ -267,8 +267,7 @@ def crawl(
     )
     typed = {**typed, **set_values(set_ or ())}
     from sitelore.app.access import AccessOptions, SiteOptions
-    from sitelore.app.config.file import find_config
-    from sitelore.app.config.plans import crawl_plans, plan_access
+    from sitelore.app.config.plans import crawl_plans, find_config, plan_access
 
     site = SiteOptions(
         headers=header or (),

@@ -17,7 +17,6 @@ from sitelore.model.frontier import Offer, Run, StoredEventKind
 from sitelore.model.ids import RunId, TenantId, new_uuid
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
-from sitelore.store.audits.audit_runs import queue_audit
 from sitelore.store.frontier.claims import NumberedRun, end_reservations, lock_runs, offer, urls_of_offer
 from sitelore.store.pages.site_urls import UrlIds
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
@@ -210,6 +209,8 @@ def end_run(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState, 
         _end_job(conn, tenant, run, state)
         ended = find_run(conn, tenant, run)
         if state is RunState.COMPLETED and ended is not None and ended.settings.audit:
+            from sitelore.store.audits.audit_runs import queue_audit  # noqa: PLC0415 most runs have no audit
+
             queue_audit(conn, tenant, run)
     return moved
 
