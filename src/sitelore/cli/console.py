@@ -41,7 +41,7 @@ RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="A run id or a prefix of one, a site (its latest run), or `latest`.")
 ]
 InRun = Annotated[
-    str, typer.Option("--run", metavar="RUN", help="A run id or a prefix of one, a site, or `latest` (that knows the URL).")
+    str, typer.Option("--run", metavar="RUN", help="A run id or a prefix of one, a site, or `latest` (with this URL).")
 ]
 DATA = Path("sitelore-data")
 

@@ -1,7 +1,7 @@
 """Settlements: build one for each way a visit can end, redact it, and write many in one transaction.
 
 `settle_page`, `settle_known_page`, `settle_redirect` and `settle_sitemap` collect everything that a visit changes. A page that
-was stored before is compared with its last document.
+was stored before is compared with its last document. The screenshot of a page is stored here.
 
 `redact_settlement` is the last check for secrets. Page text is redacted during extraction; URLs, headers, redirect targets,
 sitemap entries and error messages are redacted here, with one scan over all strings of a settlement.

@@ -1,4 +1,4 @@
-"""`ports.Notifier` and `ports.Events` within one process.
+"""Notifications that wake workers, and progress events of runs, within one process (`ports.Notifier`, `ports.Events`).
 
 `store/redis/notifications.py` uses them in each process, and transports notifications and events between processes.
 """

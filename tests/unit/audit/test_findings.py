@@ -181,6 +181,15 @@ def test_a_card_names_what_a_template_causes_once() -> None:
     assert [each.url for each in card.findings] == [PAGE]
 
 
+def test_a_finding_of_few_pages_of_a_folder_is_not_one_of_their_template() -> None:
+    fine = {url.replace("/p", "/q"): page for url, page in many(3, links="/").items()}
+    pages = {**many(6, body="<input name=q>", links="/"), **fine}
+    result = audit({**linking(pages), **pages})
+    cards = rule_cards(result.site, merge([], result.findings))
+    card = next(each for each in cards if each.rule.id == "control-without-label")
+    assert (card.pages, card.templates, len(card.findings)) == (6, (), 6)
+
+
 def test_cards_are_ordered_by_severity() -> None:
     result = audit({"/": HOME, "/other": OTHER, "/page": html(title="", attributes="", description="x")})
     severities = [card.severity for card in rule_cards(result.site, merge([], result.findings))]

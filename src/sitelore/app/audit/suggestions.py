@@ -1,4 +1,4 @@
-"""Words for fixes from a language model behind an OpenAI-compatible endpoint; off unless the operator names one.
+"""Suggested titles and descriptions for fixes, by a language model behind an OpenAI-compatible endpoint; off by default.
 
 A model only writes a title, a description or an alternative text: one line within limits of length, never a file or a diff.
 The text of the page goes along as quoted data, redacted, and not at all where it carries instructions to models. Whatever

@@ -227,7 +227,7 @@ SETTINGS = (
     Setting("pace.max_retry_after_s", Seconds(0, _DAY_S), "The longest Retry-After that is waited for."),
     Setting(
         "prefetch", Choice(Prefetch),
-        "Fetch further pages while slow ones are awaited: on (up to 5 % of a page limit may be fetched and not used), "
+        "Fetch pages ahead while slow ones load: on (up to 5 % of a page limit may be fetched and not used), "
         "certain (only pages that would be fetched anyway), off. The result is the same.",
         "--prefetch",
     ),

@@ -61,7 +61,7 @@ def audit(
     rule: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this rule (or `image-*`), with its fix and every finding.")
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Only findings that earlier audits did not have.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Only findings that are new in this audit.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show example pages of every rule.")] = False,
     check_links: Annotated[
         bool, typer.Option("--check-links", help="Also request links to other sites, and llms.txt.")

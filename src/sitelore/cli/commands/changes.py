@@ -21,7 +21,7 @@ _SIGNS = {"new": "+", "changed": "~", "gone": "-", "moved": ">"}
 
 
 def changes(
-    site: Annotated[str, typer.Argument(metavar="[SITE]", help="A site; default: the latest.")] = "",
+    site: Annotated[str, typer.Argument(metavar="[SITE]", help="A site.  [default: the latest]")] = "",
     since: Annotated[
         str,
         typer.Option(metavar="DATE|RUN", help="After a date, or the end of a run.  [default: before the last run]"),

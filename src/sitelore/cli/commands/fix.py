@@ -29,15 +29,15 @@ def fix(
         str | None, typer.Argument(metavar="SITE", help="A site as listed by `sitelore runs`.  [default: the only one]")
     ] = None,
     checkout: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The sources of the site. Without: HTML before and after.")
+        Path | None, typer.Option(metavar="DIR", help="The site's source files. Without it: HTML before and after.")
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the patches and their summary.")] = Path("fixes"),
     rule: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this rule (or `canonical-*`).")] = None,
     pull_request: Annotated[
         bool, typer.Option("--pull-request", help="Open a draft in the connected repository (`sitelore repository`).")
     ] = False,
-    status: Annotated[bool, typer.Option("--status", help="Show what became of the pull requests of the site.")] = False,
-    words: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON with your texts by the key of the finding.")] = None,
+    status: Annotated[bool, typer.Option("--status", help="Show the state of the site's pull requests.")] = False,
+    words: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON file with your own texts, by finding key.")] = None,
     suggest: Annotated[
         bool, typer.Option("--suggest", help="Let the model of SITELORE_MODEL write missing titles and descriptions.")
     ] = False,

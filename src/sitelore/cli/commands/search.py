@@ -64,7 +64,7 @@ def search(
         bool, typer.Option("--flagged/--no-flagged", help="Include text that looks like prompt injection.")
     ] = True,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show how each score came about: words, fields and similarity.")
+        bool, typer.Option("--explain", help="Show how each score is computed: words, fields and similarity.")
     ] = False,
     as_json: AsJson = False,
     data: Data = DATA,

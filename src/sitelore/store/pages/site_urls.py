@@ -1,4 +1,4 @@
-"""Ids of URLs. Every table but `site_urls` names the URLs of a site by id."""
+"""Integer ids of URLs: assigns and finds them. Every table but `site_urls` names the URLs of a site by id."""
 
 from __future__ import annotations
 

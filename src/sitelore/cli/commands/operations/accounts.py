@@ -98,10 +98,10 @@ def suspend_tenant(
 @tenant.command("delete")
 def delete_tenant(
     name: TenantName,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only say what would be deleted.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only show what would be deleted.")] = False,
     data: Data = DATA,
 ) -> None:
-    """Cancel the runs of a tenant, and delete everything of it."""
+    """Cancel the runs of a tenant, and delete all its data."""
 
     async def work(app: App) -> None:
         from sitelore.app.operations.deletion import rewrite_files

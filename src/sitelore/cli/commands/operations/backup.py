@@ -44,7 +44,7 @@ def restore(
     yes: Annotated[bool, typer.Option("--yes", help="Replace existing data.")] = False,
     data: Data = DATA,
 ) -> int:
-    """Replace all stored data by a backup. No other process may use it."""
+    """Replace all stored data by a backup. No other process may use the data."""
     from sitelore.app.operations.backup import restore as restore_backup
     from sitelore.app.settings import operator_settings
 

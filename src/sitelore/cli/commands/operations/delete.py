@@ -66,12 +66,12 @@ class _Result:
 
 def delete(
     run: Annotated[list[str] | None, typer.Argument(metavar="RUN…", help="Run ids, unique prefixes, or `latest`.")] = None,
-    site: Annotated[str | None, typer.Option(metavar="NAME", help="Delete this site with everything stored of it.")] = None,
+    site: Annotated[str | None, typer.Option(metavar="NAME", help="Delete this site with all its data.")] = None,
     older_than: Annotated[
         str | None, typer.Option(metavar="TIME", help="Delete runs that ended longer ago (30d), but the latest of each site.")
     ] = None,
     tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Delete this tenant with all its sites.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only say what would be deleted.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only show what would be deleted.")] = False,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:

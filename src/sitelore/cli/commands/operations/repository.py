@@ -36,7 +36,7 @@ def connect_repository(
     site: SiteName,
     url: Annotated[str, typer.Argument(metavar="URL", help="The repository, such as https://github.com/owner/name.")],
     host: Annotated[
-        RepositoryHost | None, typer.Option(help="The kind of its host, where the URL does not say it.", show_default=False)
+        RepositoryHost | None, typer.Option(help="The API of its host, where the URL does not name it.", show_default=False)
     ] = None,
     base: Annotated[str, typer.Option(metavar="BRANCH", help="The branch to merge into.  [default: its main branch]")] = "",
     data: Data = DATA,

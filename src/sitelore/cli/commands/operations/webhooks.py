@@ -158,7 +158,7 @@ def list_deliveries(
 @webhooks.command("replay")
 def replay_deliveries(
     webhook: WebhookId,
-    event: Annotated[int | None, typer.Option(min=0, metavar="EVENT", help="Only this event, whatever its outcome.")] = None,
+    event: Annotated[int | None, typer.Option(min=0, metavar="EVENT", help="Only this event, in any state.")] = None,
     newer_than: Annotated[str | None, typer.Option(metavar="TIME", help="Only dead letters of events since then (2d).")] = None,
     tenant: TenantName = DEFAULT_TENANT_NAME,
     data: Data = DATA,
