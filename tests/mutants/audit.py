@@ -52,7 +52,7 @@ MUTANTS = (
     Mutant(
         "template-needs-no-share",
         "audit/findings.py",
-        "pages >= TEMPLATE_PAGES and pages >= TEMPLATE_SHARE * sizes.get(folder, pages + 1)",
+        "pages >= TEMPLATE_PAGES and pages >= TEMPLATE_SHARE * pages_of.get(place, pages + 1)",
         "pages >= TEMPLATE_PAGES",
         "Five pages of a thousand are shown as a fault of their template.",
         _FINDINGS,
@@ -84,8 +84,8 @@ MUTANTS = (
     Mutant(
         "anchors-of-links-lost",
         "audit/graph.py",
-        "            self.add_anchor(source, target, fragment, text)\n",
-        "            pass\n",
+        "                self.add_anchor(sources[at], targets[at], fragment, texts[at])\n",
+        "                pass\n",
         "Links to missing fragments are not found.",
         _GRAPH,
     ),

@@ -70,3 +70,9 @@ def test_clusters_join_pages_that_are_alike_and_no_others() -> None:
     for group in groups:
         assert len({url.split("/")[1] for url in group}) == 1
         assert len(group) == len(set(group))
+
+
+def test_a_repeated_passage_counts_once() -> None:
+    once, often = shingles_of("one two three four five " * 2), shingles_of("one two three four five " * 20)
+    assert once == often
+    assert len(often) == 5 * 4
