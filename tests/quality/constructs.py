@@ -36,10 +36,44 @@ def _code(text: str, language: str = "") -> str:
 
 CODE = (
     Construct(
-        "code_of_mdbook_with_hidden_lines",
-        '<pre><code class="language-rust">\n<span class="boring">fn main() {\n</span>let t = s;\n'
+        "code_of_mdbook_with_lines_that_a_button_shows",
+        '<pre><code class="language-rust"><span class="boring">fn main() {\n</span>let t = s;\n'
         '<span class="boring">}</span></code></pre>',
-        _code("let t = s;\n", "rust"),
+        _code("fn main() {\nlet t = s;\n}\n", "rust"),
+    ),
+    Construct(
+        "code_of_scribble_in_nested_tables",
+        '<table class="RktBlk"><tr><td><table class="RktBlk"><tr><td>&gt; (f</td></tr><tr><td>&#160;&#160;x)</td></tr></table>'
+        "</td></tr><tr><td><p>42</p></td></tr></table>",
+        _code("&gt; (f\n  x)\n42\n"),
+    ),
+    Construct(
+        "code_of_a_notebook_without_the_numbers_of_its_cells",
+        '<div class="prompt highlight-none"><pre>[12]:\n</pre></div><div class="input_area"><pre>x = 1\n</pre></div>'
+        '<div class="jp-OutputPrompt">Out[ ]:</div><div class="output_area"><pre>1</pre></div>',
+        _code("x = 1\n") + _code("1\n"),
+    ),
+    Construct(
+        "code_without_the_link_that_runs_it",
+        '<div><pre>x = 1</pre><a class="test-arrow" href="/play?code=x">Run</a></div><p><a href="/b">Run</a> it again.</p>',
+        _code("x = 1\n") + '<p><a href="http://site.example/b">Run</a> it again.</p>',
+    ),
+    Construct(
+        "details_whose_label_only_opens_them",
+        "<details open><summary>Expand description</summary><p>A growing list.</p></details>"
+        "<details><summary>Show more stones</summary><p>Granite.</p></details>",
+        "<p>A growing list.</p><p><strong>Show more stones</strong></p><p>Granite.</p>",
+    ),
+    Construct(
+        "heading_with_signs_that_scripts_handle",
+        '<h2>Mill <a href="javascript:void(0)">[\u2212]</a>'
+        '<a href="../x.html#m" title="Permalink"><img src="l.png" alt="Link"></a></h2><p>x</p>',
+        "<h2>Mill</h2><p>x</p>",
+    ),
+    Construct(
+        "heading_of_names_with_separators_of_a_style",
+        '<h1><a href="/g">Gtk</a><span class="sep"></span><a href="/s">Style</a><span class="sep"></span>set</h1><p>x</p>',
+        '<h1><a href="http://site.example/g">Gtk</a> <a href="http://site.example/s">Style</a> set</h1><p>x</p>',
     ),
     Construct("code_of_a_session_that_may_be_haskell", "<pre>&gt;&gt;&gt; 1\n1</pre>", _code("&gt;&gt;&gt; 1\n1\n")),
     Construct(
@@ -241,6 +275,11 @@ TABLES = (
         _table(("a|b", "<code>x|y</code>"), ("\\|", "2")),
     ),
     Construct("table_with_colspan", "<table><tr><th colspan=2>h<tr><td>1<td>2</table>", _table(("h", "h"), ("1", "2"))),
+    Construct(
+        "table_with_rowspan_beyond_its_group",
+        "<table><tr><th>a<th>b<tbody><tr><td rowspan=9>x<td>1<tr><td>2<tbody><tr><td>y<td>3</table>",
+        _table(("a", "b"), ("x", "1"), ("x", "2"), ("y", "3")),
+    ),
     Construct(
         "table_with_rowspan",
         "<table><tr><th>a<th>b<th>c<tr><td rowspan=2>x<td>1<td>2<tr><td colspan=2>3</table>",

@@ -318,3 +318,28 @@ def test_a_section_about_feedback_is_kept_and_a_box_that_asks_for_it_is_cut() ->
 def test_a_section_about_navigation_is_not_navigation(name: str) -> None:
     section = f"<div class=section id={name.lower()}><h2>{name} \u00b6</h2><p>{SENTENCES[5]}</p></div>"
     assert name in " ".join(kept_of(f"<main>{STORY}{section}{PROSE}</main>"))
+
+
+def test_a_listing_of_links_to_the_page_is_not_a_table_of_contents() -> None:
+    links = "".join(f"<a href='#p{n}'>new wheel{n} = mill.wheel{n}()</a>\n" for n in range(6))
+    parts = "".join(f"<h2 id=p{n}>wheel{n}</h2><p>{SENTENCES}</p>" for n in range(6))
+    kept = kept_of(f"<main><h1>Mill</h1><h2>Synopsis</h2><pre>{links}</pre>{parts}</main>")
+    assert any("new wheel5" in text for text in kept)
+
+
+def test_logos_slogans_filters_and_a_table_of_links_above_the_title_go(read_page: ReadPage) -> None:
+    logo = "<a href=../index.html><img class=mill-logo src=m.svg alt=Mills></a>"
+    bar = f"<table><tr><td>{logo}</td><td><a href=/>Home</a></td><td><a href=/people>People</a></td></tr></table>"
+    slogan = "<div><div class=tagline>Small. Fast. Turning.</div></div>"
+    names = "<div id=mbrsel><span>Ordering</span><ol><li>Alphabetic</li><li>By Inheritance</li></ol></div>"
+    body = f"{bar}<div>{logo}</div>{slogan}<h2>Wheels</h2>{PROSE}{names}{PROSE}"
+    markdown = read_page(f"<title>Wheels</title><meta name=generator content=DocBook>{body}").markdown
+    assert markdown.startswith("# Wheels\n")
+    assert not [word for word in ("People", "mill-logo", "m.svg", "Turning", "Alphabetic") if word in markdown]
+
+
+def test_an_anchor_that_is_written_as_in_xml_does_not_make_the_page_a_list_of_links(read_page: ReadPage) -> None:
+    paragraphs = "".join(f"<p>{number} {sentence}</p>" for number, sentence in enumerate([SENTENCES] * 6))
+    page = read_page(f'<title>Wheels</title><body><div><a id="top" /><h1>Wheels</h1>{paragraphs}</div>')
+    assert [f"{number} {SENTENCES[:20]}" in page.markdown for number in range(6)] == [True] * 6
+    assert {"id": "top", "text": "Wheels"} in page.document["anchors"]

@@ -207,3 +207,19 @@ def test_a_kind_before_the_name_in_the_head_is_part_of_the_title() -> None:
 def test_the_last_part_of_the_head_is_the_title_where_the_content_begins_with_it() -> None:
     assert title_of("<div id=content><h1>mill_spec</h1><p>x</p></div>", "Mills -- mill_spec") == "mill_spec"
     assert title_of("<div id=content><h1>Mills</h1><h2>Stones</h2></div>", "Stones - Mills") == "Stones"
+
+
+def test_a_number_and_its_name_are_one_title() -> None:
+    assert title_of("<p>x</p>", "PEP 256 \u2013 Docstring Processing System Framework") == (
+        "[PEP 256 \u2013 Docstring Processing System Framework]"
+    )
+    assert title_of("<p>x</p>", "Chapter 4 - Mills") == "[Chapter 4]"
+
+
+def test_the_name_of_the_product_in_the_header_is_not_the_title_and_goes(read_page: ReadPage) -> None:
+    body = f"<header><h1>Mill Server 10</h1><p>Version 10.1</p></header><div id=content><h2>Turning wheels</h2>{PROSE}</div>"
+    head = "Mill Server 10 (10.1) - Turning wheels"
+    assert title_of(body, head) == "Turning wheels"
+    markdown = read_page(f"<title>{head}</title>{body}").markdown
+    assert markdown.startswith("# Turning wheels\n")
+    assert "# Mill Server" not in markdown

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from operator import mul
 
 from sitelore.extract import dom
@@ -57,6 +57,7 @@ _BANNER_MARKS = mark_bits("ad", "modal")
 _CONTENT_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"dl", b"p", b"pre", b"section"))
 _TABLE_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"table", b"tbody", b"tr", b"td", b"th"))
 _IN_TABLE, _IN_REFERENCE = LANDMARK[b"table"], LANDMARK[b"dl"] | LANDMARK[b"pre"]
+_IN_TABLE_OR_CODE = _IN_TABLE | LANDMARK[b"pre"]
 _HEADER = TAG_NUMBER[b"header"]
 _NAV_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary", "toolbar"})
 _REGION_NAMES = frozenset({
@@ -70,6 +71,7 @@ _CERTAIN_NAVIGATION = re.compile(
     r"|(?:top|sub|bottom|side|main|site|global|fixed)-?nav(?:bar|igation)?"
     r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer"
     r"|colophon|(?:pre|site)-?footer|(?:page|doc)-?feedback|feedback-(?:prompt|form|box)|was-?this-?helpful|search-?(?:box|bar|form)"
+    r"|mbrsel|member-?(?:filter|selector)|logo|tagline|slogan|site-?(?:logo|name|tagline)"
     r"|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only|visually-?hidden)(?:$|\s)",
     re.IGNORECASE,
 )
@@ -95,11 +97,14 @@ _FIRST_DIRECTION = re.compile(rf"\W*{_DIRECTION}\s*:", re.IGNORECASE)
 """How a bar such as "Next: Modules, Up: Contents" begins."""
 _PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index|summary|search|help)\W*", re.IGNORECASE)
 """The whole text that means the picture of an arrow."""
+_LOGO_ANCESTORS = 3
+_LOGO = re.compile(r"(?:^|[\s_-])logo(?:$|[\s_-])", re.IGNORECASE)
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
 _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
 _NOTHING_BUT_LINKS = 0.85
 _CONTENTS_LINKS = 0.4
+_ALL_CONTENTS = 0.9  # a page that is nothing but its table of contents
 _BAR_LINKS, _BAR_WORDS = 0.3, 60
 _PROSE_WORDS = 30
 _EDGE_SHARE, _LARGE_EDGE_SHARE = 0.3, 0.75
@@ -286,7 +291,7 @@ class _Documentation:
             kept[heading] = kept[heading] and not 0 < following <= levels[heading]
 
     def _pictured_bars(self) -> list[int]:
-        """Rows of the elements that hold nothing but pictures of arrows to other pages or to the top of this one."""
+        """Rows of the elements that hold nothing but pictures of arrows to other pages or to the top of this one, or logos."""
         rows, bars = self._page.elements, list[int]()
         for row, (first, last, order) in enumerate(zip(rows.first, rows.last, rows.order, strict=True)):
             up = max(rows.parent[row], 0)
@@ -294,9 +299,7 @@ class _Documentation:
                 continue
             pictures = dom.elements_list(self._elements[order], "img")
             self._links_left -= len(pictures)
-            if pictures and all(
-                dom.is_inside(picture, "a") and _PICTURED.fullmatch(picture.attr("alt") or "") for picture in pictures
-            ):
+            if pictures and all(dom.is_inside(picture, "a") and _leads_away(picture) for picture in pictures):
                 bars.append(row)
         return bars
 
@@ -387,8 +390,14 @@ class _Documentation:
             return "a navigation bar"
         if self._is_contents(unit, name):
             return _CONTENTS_REASON
-        is_menu = units.linked[unit] > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT
-        return "a menu" if is_menu and not self._is_named and tag not in _CONTENT_TAGS | _TABLE_TAGS else ""
+        return "a menu" if not self._is_named and self._is_menu(unit, tag, score) else ""
+
+    def _is_menu(self, unit: int, tag: int, score: float) -> bool:
+        """Whether an element is a list of links, or a table of nothing but links above the first heading."""
+        words, linked = self._units.words[unit], self._units.linked[unit]
+        if tag in _TABLE_TAGS:
+            return linked == words <= _MENU_WORDS and self._units.first[unit] < self._first_heading
+        return linked > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT and tag not in _CONTENT_TAGS
 
     def _name(self, row: int) -> str:
         """Class and id of an element. An id that spells the heading of a section, such as "Pagination", tells nothing."""
@@ -424,13 +433,13 @@ class _Documentation:
         """Whether a unit is a table of contents, by its name or because it links to this page alone, on a page with text."""
         units = self._units
         linked, words = units.linked[unit], units.words[unit]
-        if units.words[0] - units.linked[0] < _PROSE_WORDS:
+        if units.words[0] - units.linked[0] < _PROSE_WORDS or words >= _ALL_CONTENTS * units.words[0]:
             return False
         first, last = units.first[unit], units.last[unit]
         if _CONTENTS.search(name):
             has_rows = self._in_tables[last] > self._in_tables[first]
             return linked >= _CONTENTS_LINKS * words and not has_rows
-        is_index = self._headings[last] > self._headings[first] or self._page.landmarks[first] & _IN_TABLE
+        is_index = self._headings[last] > self._headings[first] or self._page.landmarks[first] & _IN_TABLE_OR_CODE
         # A paragraph with a word of its own is a sentence, however many links are in it.
         least = words if units.tags[unit] & _PARAGRAPH_TAG else _NOTHING_BUT_LINKS * words
         if linked < least or is_index:
@@ -444,6 +453,11 @@ class _Documentation:
         if len(targets) < 2 or not all(target.startswith("#") for target in targets):
             return False
         return sum(target[1:] in self._names for target in targets) * 2 >= len(targets)
+
+    @cached_property
+    def _first_heading(self) -> int:
+        """The first block that is a heading; 0 without one."""
+        return next((block for block, level in enumerate(self._page.heading) if level), 0)
 
     @cached_property
     def _in_tables(self) -> list[int]:
@@ -471,3 +485,12 @@ class _Documentation:
                 if is_short and not is_menu and "menu" not in name.lower():
                     return units.first[unit], units.last[unit]
         return 0, 0
+
+
+def _leads_away(picture: dom.Element) -> bool:
+    """Whether a linked picture is an arrow to another page or a logo."""
+    if _PICTURED.fullmatch(alt := picture.attr("alt") or ""):
+        return True
+    around = [dom.as_element(node) for node in islice(picture.ancestors, _LOGO_ANCESTORS)]
+    names = [alt, *(each.attr("class") or "" for each in (picture, *filter(None, around)))]
+    return any(_LOGO.search(name) for name in names)

@@ -204,6 +204,8 @@ class Title:
     """`<title>` without the name of the site: the title where no element has it."""
     element: dom.Element | None = None
     """The element whose text `<title>` repeats."""
+    site_headings: tuple[dom.Element, ...] = ()
+    """Each `h1` of the site's header that is the name of the site."""
 
 
 def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
@@ -211,9 +213,9 @@ def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
     parts = [part.strip() for part in _SEPARATOR.split(head_title) if _key(part)]
     site = _key(site_name)
     own = [part for part in parts if _key(part) != site] or parts
-    if len(own) == len(parts) > 1:
+    if len(own) == len(parts) > 1 and not _is_one_name(parts):
         own = parts[-1:] if _opens_with(tree, parts[-1]) else own[:-1]
-    text = next((part for part in own if len(_key(part)) >= _SHORT_KEY), head_title)
+    text = next((part for part in own if len(_key(part)) >= _SHORT_KEY), head_title) if len(own) < len(parts) else head_title
     headings = [element for element in tree.select("h1")[:_MAX_CANDIDATES] if _key(element.text[:_MAX_CHARS])]
     inside = [element for element in headings if dom.is_inside(element, _CONTENT)]
     shown = {_key(_line(element)) for element in headings if element not in inside}
@@ -224,7 +226,8 @@ def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
     names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
     titles = _title_candidates(tree, names, headings, inside, _key(text))
     best = next((element for element in titles if _key(_line(element)) in names.own), titles[0] if titles else None)
-    return Title(text, best)
+    site_headings = [heading for heading in headings if heading != best and dom.is_inside(heading, _FRAME)]
+    return Title(text, best, tuple(heading for heading in site_headings if names.is_site(_line(heading))))
 
 
 def _title_candidates(
@@ -247,11 +250,19 @@ def _title_candidates(
 
 
 def _is_shown_last(tree: dom.Tree, headings: list[dom.Element], parts: Sequence[str], site: str) -> bool:
-    """Whether an `h1` of the content is the last part of `<title>`, and no heading any other part."""
+    """Whether a heading of the content is the last part of `<title>`, and no heading any other part."""
     last, others = _key(parts[-1]), {_key(part) for part in parts[:-1]}
+    # Where the only `h1` is in the header of the site, the title is of the next level.
+    headings = [heading for heading in headings if not dom.is_inside(heading, _FRAME)] or tree.select("h2")[:_MAX_CANDIDATES]
     if last == site or not any(_key(_line(heading)) == last and dom.is_inside(heading, _REGION) for heading in headings):
         return False
     return not any(_key(_line(each)) in others for each in dom.first_elements(tree, _MAX_CANDIDATES, *_HEADINGS))
+
+
+def _is_one_name(parts: Sequence[str]) -> bool:
+    """Whether `<title>` is a number and what it stands for: "PEP 256 \u2013 Docstring Processing System"."""
+    first, *others = [len(_TITLE_WORD.findall(part)) for part in parts]
+    return len(others) == 1 and first < _KIND_WORDS < others[0] and any(map(str.isdigit, parts[0]))
 
 
 def _sharing(headings: list[dom.Element], names: _Names) -> list[dom.Element]:
@@ -351,14 +362,19 @@ class _Names:
         own = [_NUMBER.sub("", each) for each in self.own if len(each) >= _SHORT_KEY]
         return len(plain) >= _SHORT_KEY and any(each.startswith(plain) or (each and plain.startswith(each)) for each in own)
 
+    def is_site(self, text: str) -> bool:
+        """Whether a text is the name of the site, or its beginning."""
+        key = _key(text)
+        return key in self.site or (len(key) >= _SHORT_KEY and any(site.startswith(key) for site in self.site))
+
     def may_be(self, text: str) -> bool:
         """Whether a text of several words may be a title, though `<title>` says something else."""
-        return _key(text) not in self.site and len(_TITLE_WORD.findall(text)) > 1
+        return not self.is_site(text) and len(_TITLE_WORD.findall(text)) > 1
 
     def shared_words(self, text: str) -> float:
         """The share of the words of a text that are in `<title>`."""
         words, known = set(_TITLE_WORD.findall(text.lower())), set(_TITLE_WORD.findall(self.whole.lower()))
-        return len(words & known) / len(words) if words and _key(text) not in self.site else 0.0
+        return len(words & known) / len(words) if words and not self.is_site(text) else 0.0
 
 
 def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
@@ -377,6 +393,8 @@ def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ..
         heading = dom.new_element("h1", None, *inline)  # the blocks after it stay where they are
     if heading.parent is not None:
         heading.extract()
+    for name in title.site_headings:
+        dom.drop(name)
     _drop_other_titles(heading, others)
     heading.tag = "h1"
     return (dom.new_element("div", None, heading), *others)

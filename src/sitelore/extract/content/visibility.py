@@ -405,7 +405,12 @@ def _is_known_name(pattern: re2._Regexp, name: str) -> bool:
 
 def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
     """Keep the text of buttons that are titles of what they open: those within headings, and questions above their answers."""
-    looked_at = buttons[:_MAX_LOOKS]
+    looked_at = []
+    for button in buttons[:_MAX_LOOKS]:
+        if any(map(str.isalnum, button.text)):
+            looked_at.append(button)
+        else:  # an icon, whose picture is no title
+            dom.drop(button)
     if any(dom.is_inside(button, _TITLE) for button in looked_at):
         dom.unwrap_all(tree, _IN_TITLES)
     for button in looked_at:

@@ -58,8 +58,12 @@ LINES_CLASS = "fragment"
 """Class of a listing of lines, as Doxygen writes them."""
 PROTOTYPE_CLASS = "memproto"
 """Class of the signature of a function or a macro, as Doxygen writes it."""
+PROMPT_CLASS = "rompt"
+"""Part of the class of the number of a notebook's cell: `prompt`, `jp-InputPrompt`."""
+_PROMPT = re.compile(r"\s*(?:(?:In|Out)\s*)?\[[\s\d*]*\]:?\s*")
+_LISTING_TABLES = frozenset({"RktBlk", "SVerbatim"})
+"""Classes of tables that hold the lines of a listing, as Scribble writes them."""
 _LINE_CLASS, _FOLD_CLASS, _TOOLTIP_CLASS = "line", "foldopen", "ttc"
-_HIDDEN_LINE_CLASS = "boring"  # of mdBook: lines that make an example run, which a button shows
 _MAX_SPAN_BREAKS = 2
 _MAX_PARENTS = 3
 _WRAPPER_ELEMENTS = 40
@@ -117,6 +121,9 @@ class Listings:
     def from_table(self, table: dom.Element) -> CodeBlock | None:
         """Return the code block of a table that holds line numbers and lines."""
         rows = _rows(table)
+        if not _LISTING_TABLES.isdisjoint((table.attr("class") or "").split()):
+            lines = [row for row in dom.elements_list(table, "tr") if not dom.has_descendant(row, "table")]
+            return _block("\n".join([_text_with_lines(line, set(), set()).rstrip() for line in lines]), "")
         if not rows or not any(map(_is_gutter, _cells(rows[0]))):
             return None
         cells = [cell for row in rows for cell in _cells(row)]
@@ -142,6 +149,11 @@ class Listings:
         if around not in self._crowded:
             self._crowded[around] = _holds_several(around)
         return self._crowded[around]
+
+
+def is_prompt(element: dom.Element) -> bool:
+    """Whether all text of an element is the number of a notebook's cell."""
+    return _PROMPT.fullmatch(element.text) is not None
 
 
 def _doxygen_lines(listing: dom.Element) -> list[dom.Element]:
@@ -226,9 +238,6 @@ def _code_text(pre: dom.Element, *, keeps_lines: bool = True) -> str:
     gutters = {class_ for class_ in set(classes) if class_ and _GUTTER.search(class_)}
     dropped = _gutters(pre, [element for element, class_ in zip(elements, classes, strict=True) if class_ in gutters])
     lines = {element for element in elements if element.tag in _LINE_TAGS} or _line_spans(elements, classes)
-    hidden = {element for element, class_ in zip(elements, classes, strict=True) if class_ == _HIDDEN_LINE_CLASS}
-    if hidden:
-        return _text_with_lines(pre, dropped | hidden, lines).lstrip("\n")
     if not dropped and not lines and not any(element.tag == "br" for element in elements):
         return pre.text
     return _text_with_lines(pre, dropped, lines, keeps_lines=keeps_lines)
@@ -460,17 +469,38 @@ def _tex_markdown(tex: str, *, is_block: bool) -> str:
 # Elements that are replaced before hidden ones are dropped from a tree
 
 _MAX_TABS = 300
+_MAX_ANCHORS = 5_000
+_MAX_ANCHOR_CHARS = 200
 _MAX_TAB_CHARS = 60
 
 
 def prepare(tree: dom.Tree) -> None:
-    """Rescue what is dropped from a tree with hidden elements: formulas, embedded content, task boxes, labels, images."""
+    """Rescue what is dropped from a tree with hidden elements: formulas, embedded content, task boxes, labels, images.
+
+    And close the anchors that the parser left open.
+    """
+    _close_anchors(tree)
     _rescue_formulas(tree)
     rescue_embeds(tree)
     _rescue_task_boxes(tree)
     _rescue_tab_labels(tree)
     rescue_images(tree)
     rescue_icons(tree)
+
+
+def _close_anchors(tree: dom.Tree) -> None:
+    """Take the text out of anchors that are written as in XML (`<a id="x"/>`): in HTML they stay open, over many paragraphs.
+
+    Text within `a` counts as linked. The parser opens such an anchor again in each paragraph, with the same `id`.
+    """
+    names: set[str] = set()
+    for anchor in dom.select(tree, "a:not([href])")[:_MAX_ANCHORS]:
+        name = anchor.attr("id") or anchor.attr("name") or ""
+        if name and name in names:
+            anchor.replace_with(*dom.children(anchor))
+        elif len(anchor.text) > _MAX_ANCHOR_CHARS:
+            anchor.replace_with(dom.new_element("a", dom.attributes(anchor)), *dom.children(anchor))
+        names.add(name)
 
 
 def _rescue_task_boxes(tree: dom.Tree) -> None:

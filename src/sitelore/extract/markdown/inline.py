@@ -622,3 +622,63 @@ class Gaps:
                 isinstance(node, dom.Element) or dom.is_blank(node) for node in around.children
             )
         return self._holds_text[around]
+
+
+# Raised and lowered text
+
+# Numbers and the names of variables; `st`, `th`, `e` and `TM` are no powers.
+_SHIFTED = {
+    "sup": (
+        re.compile(r"[-+\u2212]?(?:\d{1,6}[bcdfghijklmnprtuvwxyz]?|[bcdfghijklmnprtuvwxyzT])(?:[-+\u2212]\d{0,3})?|[-+\u2212]"),
+        str.maketrans("0123456789+-\u2212=()bcdfghijklmnprtuvwxyzT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵇᶜᵈᶠᵍʰⁱʲᵏˡᵐⁿᵖʳᵗᵘᵛʷˣʸᶻᵀ"),
+    ),
+    "sub": (
+        re.compile(r"(?:\d{1,6}|[aehijklmnoprstuvx])(?:[-+\u2212]\d{0,3})?"),
+        str.maketrans("0123456789+-\u2212=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"),
+    ),
+}
+
+
+def shifted_text(tag: str, text: str) -> str:
+    """The text of a `sup` or `sub` in raised or lowered characters; empty where there are none for all of it."""
+    pattern, spelling = _SHIFTED[tag]
+    return text.translate(spelling) if pattern.fullmatch(text) else ""
+
+
+# Controls of the page among its text
+
+ANCHOR_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:headerlink|header-?anchor|anchor|anchor-?link|anchorjs-link|permalink|hash-?link|heading-?(?:anchor|link)|self-?link"
+    r"|direct-?link|edit-?link|edit-?section)(?=$|[\s_-])",
+    re.IGNORECASE,
+)
+"""Class of the link from a heading to itself, or to where it is edited."""
+_SEPARATOR_CLASS = re.compile(r"(?:^|[\s_-])(?:sep|separator|divider)(?=$|\s)", re.IGNORECASE)
+_TOGGLE = re.compile(
+    r"(?:expand|collapse|show|hide|toggle)(?: (?:all|code|content|description|details|example|less|more|source))?",
+    re.IGNORECASE,
+)
+"""The whole label of a control that only says that it opens something."""
+_PERMALINK = re.compile(r"\s*(?:permalink|permanent link|(?:direct )?link to this|copy link)", re.IGNORECASE)
+_CODE_CONTROL = re.compile(r"(?:run|copy|edit|try it)(?: (?:it|code|this code|yourself))?\W*", re.IGNORECASE)
+"""The whole text of a link below a listing that does something with it."""
+
+
+def is_toggle(label: dom.Element) -> bool:
+    """Whether all that an element says is that it opens or closes something."""
+    return _TOGGLE.fullmatch(dom.one_line_text(label)) is not None
+
+
+def is_separator(element: dom.Element, class_: str) -> bool:
+    """Whether an element is empty and stands for the sign that a style puts between two words."""
+    return _SEPARATOR_CLASS.search(class_) is not None and not element.text
+
+
+def is_control(link: dom.Element, href: str, *, is_after_code: bool) -> bool:
+    """Whether a link is a button: a sign that links to its place or runs a script, or "Run" below a listing."""
+    is_script = href[:11].lower() == "javascript:"
+    if (is_script or _PERMALINK.match(link.attr("title") or "")) and not any(map(str.isalnum, link.text)):
+        return True
+    if not is_after_code or _CODE_CONTROL.fullmatch(dom.one_line_text(link)) is None:
+        return False
+    return all(map(dom.is_blank, link.next_siblings))

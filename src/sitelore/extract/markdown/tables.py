@@ -38,6 +38,7 @@ class Cell:
 
 
 _Row = list[Cell]
+_Group = list[_Row]
 
 
 class TableDraft:
@@ -45,27 +46,36 @@ class TableDraft:
 
     def __init__(self, element: dom.Element) -> None:
         self.element = element
-        self.rows: dict[str, list[_Row]] = {"thead": [], "tbody": [], "tfoot": []}
-        self.section = "tbody"
+        self._groups: dict[str, list[_Group]] = {"thead": [], "tbody": [[]], "tfoot": []}
+        self._rows = self._groups["tbody"][0]  # of the current group
         self.caption: list[Block] = []
         self.has_head = False
         self.is_layout = dom.attribute(element, "role").lower() in _LAYOUT_ROLES
         self.holds_sections = self.holds_blocks = self.holds_tables = False
 
+    def start_group(self, section: str) -> None:
+        """Start a group of rows, beyond which no cell of it reaches: a `thead`, `tbody` or `tfoot`."""
+        self.has_head |= section == "thead"
+        self._rows = []
+        self._groups[section].append(self._rows)
+
     def add_row(self) -> None:
         """Start a row."""
-        self.rows[self.section].append([])
+        self._rows.append([])
 
     def add_cell(self, cell: Cell) -> None:
         """Add a cell to the row that was started last."""
-        if not self.rows[self.section]:
+        if not self._rows:
             self.add_row()
-        self.rows[self.section][-1].append(cell)
+        self._rows[-1].append(cell)
 
     def finish(self) -> list[Block]:
         """Return the blocks of the table: a table, a list of its rows, or what its cells hold."""
-        rows = [row for section in self.rows.values() for row in section if row]
+        groups = [list(filter(None, group)) for section in self._groups.values() for group in section]
+        rows = [row for group in groups for row in group]
         cells = [cell for row in rows for cell in row]
+        for group in groups:
+            _end_cells_with_group(group)
         grid = _fill_grid(rows) if cells and not self._lays_out(rows, cells) else None
         if grid is None:
             return [*self.caption, *(block for cell in cells for block in cell.blocks)]
@@ -102,6 +112,14 @@ def _span(cell: dom.Element, name: str) -> int:
         return 1
     raw = raw.strip()
     return int(raw) if raw.isdecimal() and len(raw) < 6 else 1
+
+
+def _end_cells_with_group(rows: _Group) -> None:
+    """Let no cell span more rows than its group has left; a span of 0 is all of them."""
+    for place, row in enumerate(rows):
+        left = len(rows) - place
+        for cell in row:
+            cell.height = min(cell.height or left, left)
 
 
 def _list_of_rows(rows: list[_Row]) -> List:
@@ -158,7 +176,7 @@ def _place_cells(rows: list[_Row]) -> list[list[Cell | None]]:
             while (y, x) in places:
                 x += 1
             wide = max(1, min(cell.width, _MAX_COLUMNS))
-            tall = min(cell.height or height - y, height - y)
+            tall = cell.height
             budget -= wide * tall
             if budget < 0:
                 wide = tall = 1

@@ -39,13 +39,28 @@ from sitelore.extract.markdown.blocks import (
 )
 from sitelore.extract.markdown.code import (
     LINES_CLASS,
+    PROMPT_CLASS,
     PROTOTYPE_CLASS,
     Listings,
     image_formula,
+    is_prompt,
     split_formulas,
 )
 from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_number
-from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Gaps, Link, escape_label
+from sitelore.extract.markdown.inline import (
+    ANCHOR_CLASS,
+    EM,
+    STRIKE,
+    STRONG,
+    TEXT,
+    Gaps,
+    Link,
+    escape_label,
+    is_control,
+    is_separator,
+    is_toggle,
+    shifted_text,
+)
 from sitelore.extract.markdown.tables import GRID_CLASS, Cell, TableDraft, grid_rows
 from sitelore.extract.page_objects.media import Images, icon_meaning, is_pixel, source_of
 from sitelore.extract.text import find_invisible, remove_characters
@@ -67,22 +82,6 @@ _LISTS = {"ul": BULLETS, "menu": BULLETS, "dir": BULLETS, "ol": NUMBERS, "dl": D
 _EMPHASIS = {
     "b": STRONG, "strong": STRONG, "i": EM, "em": EM, "var": EM, "s": STRIKE, "del": STRIKE, "strike": STRIKE,
 }  # fmt: skip
-_ANCHOR_CLASS = re.compile(
-    r"(?:^|[\s_-])(?:headerlink|header-?anchor|anchor|anchor-?link|anchorjs-link|permalink|hash-?link|heading-?(?:anchor|link)|self-?link"
-    r"|direct-?link|edit-?link|edit-?section)(?=$|[\s_-])",
-    re.IGNORECASE,
-)
-# Numbers and the names of variables; `st`, `th`, `e` and `TM` are no powers.
-_SHIFTED = {
-    "sup": (
-        re.compile(r"[-+\u2212]?(?:\d{1,6}[bcdfghijklmnprtuvwxyz]?|[bcdfghijklmnprtuvwxyzT])(?:[-+\u2212]\d{0,3})?|[-+\u2212]"),
-        str.maketrans("0123456789+-\u2212=()bcdfghijklmnprtuvwxyzT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵇᶜᵈᶠᵍʰⁱʲᵏˡᵐⁿᵖʳᵗᵘᵛʷˣʸᶻᵀ"),
-    ),
-    "sub": (
-        re.compile(r"(?:\d{1,6}|[aehijklmnoprstuvx])(?:[-+\u2212]\d{0,3})?"),
-        str.maketrans("0123456789+-\u2212=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"),
-    ),
-}
 _KEEPS_LINES = re.compile(r"white-space\s*:\s*(?:pre-wrap|pre-line|break-spaces)", re.ASCII | re.IGNORECASE)
 _SET_AS_CODE = re.compile(r"white-space\s*:\s*pre\s*(?:;|!|$)", re.ASCII | re.IGNORECASE)
 _MAX_PERMALINK_DEPTH = 50
@@ -276,7 +275,8 @@ class _Walk(ParagraphBuilder):
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
         if not self._ends_in_space and (class_ := element.attr("class")):
-            if self._level and "editsection" in class_:
+            if self._level and ("editsection" in class_ or is_separator(element, class_)):
+                self._add_gap()
                 return None
             if not self._is_code and (gap := self._gaps.before(element, class_, self._leaves)):
                 self._add_words(gap)
@@ -300,6 +300,8 @@ class _Walk(ParagraphBuilder):
                 return None
             if GRID_CLASS in class_ and (rows := grid_rows(element)):
                 return self._enter_grid(element, rows)
+            if PROMPT_CLASS in class_ and is_prompt(element):
+                return None
             if PROTOTYPE_CLASS in class_ and self._add_listing(self._listings.from_prototype(element)):
                 return None
             if (admonition := admonition_of(element, class_)) is not None:
@@ -349,10 +351,12 @@ class _Walk(ParagraphBuilder):
         self._heading_ids = element.attr("id"), around.attr("id") if around is not None else None
         return self._end_block
 
-    def _enter_summary(self, element: dom.Element) -> _Leave:
+    def _enter_summary(self, element: dom.Element) -> _Leave | None:
         self._flush()
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
+        if is_toggle(element):
+            return None
         blocks, size = self.blocks, len(self.blocks)
 
         def end() -> None:
@@ -400,12 +404,10 @@ class _Walk(ParagraphBuilder):
     def _enter_shifted(self, element: dom.Element) -> _Leave | None:
         """Write raised and lowered numbers as Unicode has them: `10<sup>6</sup>` must not become 106."""
         is_reference = self._link is not None and self._link.in_page
-        if not self._is_code and not is_reference and (only := dom.only_text(element)) is not None:
-            pattern, spelling = _SHIFTED[element.tag]
-            text = only.strip()
-            if pattern.fullmatch(text):
-                self._add_text(text.translate(spelling))
-                return None
+        only = None if self._is_code or is_reference else dom.only_text(element)
+        if only is not None and (shifted := shifted_text(element.tag, only.strip())):
+            self._add_text(shifted)
+            return None
         return _do_nothing
 
     def _enter_ruby_text(self, element: dom.Element) -> _Leave | None:
@@ -432,6 +434,9 @@ class _Walk(ParagraphBuilder):
             # A heading or a title that links to a place of its own page is not written as a link.
             if href[0] == "#" and (self._level or self._in_title):
                 return _do_nothing
+        is_after_code = not self._leaves and bool(self.blocks) and isinstance(self.blocks[-1], CodeBlock)
+        if is_control(element, href, is_after_code=is_after_code):
+            return None
         # Without an address, a link is written as its text.
         before, link = self._link, Link(self._resolver.target(href).markdown_url, in_page=href[:1] == "#")
         if link.in_page:
@@ -454,9 +459,7 @@ class _Walk(ParagraphBuilder):
             # Directly after the heading (Starlight).
             last = self.blocks[-1] if self.blocks and not self._leaves else None
             return isinstance(last, Paragraph) and last.level > 0 and unquote(href[1:]) in self._heading_ids
-        if self._heading_text == text.strip():
-            return False
-        return _ANCHOR_CLASS.search(link.attr("class") or "") is not None
+        return self._heading_text != text.strip() and ANCHOR_CLASS.search(link.attr("class") or "") is not None
 
     def _enter_image(self, element: dom.Element) -> None:
         if (formula := image_formula(element)) is not None:
@@ -726,8 +729,7 @@ class _Walk(ParagraphBuilder):
     def _enter_table_section(self, element: dom.Element) -> _Leave | None:
         if self._table is None:
             return self._enter_block(element)
-        self._table.section = element.tag
-        self._table.has_head |= element.tag == "thead"
+        self._table.start_group(element.tag)
         return _do_nothing
 
     def _enter_caption(self, _element: dom.Element) -> _Leave:
@@ -774,7 +776,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(_SEPARATED, _Walk._enter_separated),
     **dict.fromkeys(_EMPHASIS, _Walk._enter_emphasis),
     **dict.fromkeys(_LISTS, _Walk._enter_list),
-    **dict.fromkeys(_SHIFTED, _Walk._enter_shifted),
+    **dict.fromkeys(("sup", "sub"), _Walk._enter_shifted),
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), _Walk._enter_heading),
     **dict.fromkeys(("code", "kbd", "samp", "tt"), _Walk._enter_code),
     **dict.fromkeys(("pre", "xmp", "listing", "plaintext"), _Walk._enter_pre),

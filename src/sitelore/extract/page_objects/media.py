@@ -42,8 +42,14 @@ _MAP_HOSTS = re.compile(r"//(?:maps\.google\.|(?:www\.)?google\.[a-z.]+/maps|(?:
 # Frames of advertisements, trackers, captchas and sign-in widgets.
 _MACHINERY = re.compile(
     r"googletagmanager|doubleclick|googlesyndication|/recaptcha/|hcaptcha|adservice|/ads?/|amazon-adsystem"
-    r"|facebook\.com/(?:plugins|tr)|platform\.twitter\.com/widgets|accounts\.google"
+    r"|facebook\.com/(?:plugins|tr\b)|platform\.twitter\.com/widgets|accounts\.google"
 )
+_TRACKERS = re.compile(
+    r"//(?:[\w-]+\.)*(?:scorecardresearch\.com|doubleclick\.net|google-analytics\.com|bat\.bing\.com|ads\.linkedin\.com"
+    r"|quantserve\.com|pixel\.wp\.com|analytics\.twitter\.com|ct\.pinterest\.com|facebook\.com/tr\b)"
+)
+_NOTHING_SAID = frozenset({"logo", "site logo", "company logo"})
+"""Texts of images that stand for the site."""
 _MAX_EMBEDS = 500
 _MAX_NOSCRIPT_CHARS = 200
 _CHECKS = frozenset({"check", "checkmark", "tick", "yes"})
@@ -81,6 +87,8 @@ def is_pixel(element: dom.Element) -> bool:
     """Whether an element is a tracking pixel, or hidden."""
     if element.attr("width") in _NO_SIZE or element.attr("height") in _NO_SIZE:
         return True
+    if _TRACKERS.search(element.attr("src") or "") is not None:
+        return True
     style = (element.attr("style") or "").lower()
     return ("none" in style or "hidden" in style) and _HIDING.search(style) is not None
 
@@ -95,6 +103,8 @@ class Images:
 
     def shows(self, image: dom.Element, source: str, alt: str, place: object) -> bool:
         """Whether an image is shown. `place` is the same for images with nothing between them."""
+        if alt.lower() in _NOTHING_SAID:
+            return False
         if not alt:
             return not _is_decoration(image, source) and not self._is_repeated(source)
         last, self._last = self._last, (source, alt, place)

@@ -338,7 +338,7 @@ Check = Callable[[bytes, int, int], bool]
 
 _PLACEHOLDER = re.compile(
     rb"x{3,}|X{3,}|\*{3,}|\.{3}|[<>{}\[\]]|[$%][A-Za-z({%]|^[$%](?!\d)|^(?:user(?:name)?|pass(?:word|wd)?|pw|pwd|secret|token"
-    rb"|api_?key|your\W|your_|my\W|my_|none|null|true|false|test|example|changeme|redacted|insert_|enter_|replace)"
+    rb"|api_?key|your\W|your_|my\W|my_|none|null|true|false|test|tiger$|example|changeme|redacted|insert_|enter_|replace)"
     rb"|example|placeholder|change_?me|dummy|sample|redacted|your[_-]|[_-]here",
     re.IGNORECASE,
 )
