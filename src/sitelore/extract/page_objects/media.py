@@ -48,7 +48,7 @@ _TRACKERS = re.compile(
     r"//(?:[\w-]+\.)*(?:scorecardresearch\.com|doubleclick\.net|google-analytics\.com|bat\.bing\.com|ads\.linkedin\.com"
     r"|quantserve\.com|pixel\.wp\.com|analytics\.twitter\.com|ct\.pinterest\.com|facebook\.com/tr\b)"
 )
-_NOTHING_SAID = frozenset({"logo", "site logo", "company logo"})
+_SITE_ALTS = frozenset({"logo", "site logo", "company logo"})
 """Texts of images that stand for the site."""
 _MAX_EMBEDS = 500
 _MAX_NOSCRIPT_CHARS = 200
@@ -103,7 +103,7 @@ class Images:
 
     def shows(self, image: dom.Element, source: str, alt: str, place: object) -> bool:
         """Whether an image is shown. `place` is the same for images with nothing between them."""
-        if alt.lower() in _NOTHING_SAID:
+        if alt.lower() in _SITE_ALTS:
             return False
         if not alt:
             return not _is_decoration(image, source) and not self._is_repeated(source)
