@@ -1,4 +1,4 @@
-"""Concurrent work in a process: waiting that ends early, repetition, a restart after errors, and work ahead of its use."""
+"""Concurrent work in a process: waiting, repetition, a restart after errors, work ahead of its use, the first of many items."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeVar
 
 from sitelore.model.errors import StorageError
@@ -81,3 +81,17 @@ async def map_ahead(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def first_of(items: AsyncIterator[_Item], limit: int | None) -> AsyncIterator[_Item]:
+    """The first `limit` items."""
+    left = limit
+    async with aclosing(items) as open_items:  # type: ignore[type-var]
+        if left == 0:
+            return
+        async for item in open_items:
+            yield item
+            if left is not None:
+                left -= 1
+                if not left:
+                    return

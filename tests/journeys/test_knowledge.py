@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -287,6 +288,33 @@ def test_a_missing_blob_store_is_an_error_and_leaves_the_index_as_it_is(tmp_path
     blobs.rename(elsewhere)
     assert run_cli("reindex", "--fresh", "--no-embeddings", *data).code == 3
     assert run_cli("search", question, "--json", *data).out == before.out, "what is indexed needs no blobs"
+
+
+def test_a_blob_store_without_the_pages_is_an_error_and_leaves_the_index_as_it_is(tmp_path: Path) -> None:
+    names = topics(4)
+    data, blobs = ("--data", str(tmp_path)), tmp_path / "blobs.db"
+    with serve_site(articles(names)) as http_server:
+        assert run_cli("crawl", http_server.url(), "--delay", "0", *data, "--output", "db", "--no-index").code == 0
+    stored = blobs.read_bytes()
+
+    def lose(*, whole_file: bool) -> None:
+        blobs.write_bytes(b"")
+        if not whole_file:
+            with closing(sqlite3.connect(blobs)) as database:
+                database.execute("CREATE TABLE of_another_program (name TEXT)")
+
+    for whole_file in (True, False):
+        lose(whole_file=whole_file)
+        assert run_cli("reindex", "--no-embeddings", *data).code == 3
+    blobs.write_bytes(stored)
+    before = run_cli("reindex", "--no-embeddings", "--json", *data)
+    assert json.loads(before.out)["sites"][0]["chunks"] > 0
+    for whole_file in (True, False):
+        lose(whole_file=whole_file)
+        refused = run_cli("reindex", "--fresh", "--no-embeddings", *data)
+        assert (refused.code, "blob store" in refused.err) == (3, True), refused.err
+    blobs.write_bytes(stored)
+    assert json.loads(run_cli("reindex", "--no-embeddings", "--json", *data).out)["sites"][0]["chunks"] > 0
 
 
 async def test_a_page_whose_document_cannot_be_read_waits_until_it_can(app: App, tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from enum import StrEnum
 from tempfile import TemporaryFile
-from typing import TypeVar
 
-from sitelore.background import wait
+from sitelore.background import first_of, wait
 from sitelore.export.boilerplate import NO_REPEATS
 from sitelore.export.formats import FORMATS, ExportSource
 from sitelore.export.pages import jsonl_lines
@@ -25,8 +24,6 @@ from sitelore.ports import Ledger
 from sitelore.serve.responses import encode
 from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import RunSummary, edge_view
-
-T = TypeVar("T")
 
 _BATCH_BYTES = 1 << 16
 _ROWS_PER_READ = 5_000
@@ -72,11 +69,11 @@ def exported(
         return ledger.rows(run.id) if filters == UrlListing() else _filtered(ledger, run, filters)
 
     if form is StreamedFormat.JSONL:
-        return first(_pages(service, run, rows, whole=whole), limit)
+        return first_of(_pages(service, run, rows, whole=whole), limit)
     if form in FORMATS and form not in {StreamedFormat.JSON, StreamedFormat.CSV}:
-        source = ExportSource(run, ledger, service.context.blobs, whole, select=lambda: first(rows(), limit))
+        source = ExportSource(run, ledger, service.context.blobs, whole, select=lambda: first_of(rows(), limit))
         return _written(form, source)
-    wanted = first(rows(), limit)
+    wanted = first_of(rows(), limit)
     if form is StreamedFormat.CSV:
         return csv_pieces(wanted)
     return json_pieces(wanted) if form is StreamedFormat.JSON else ndjson_pieces(wanted)
@@ -110,26 +107,12 @@ async def _pages(service: RunService, run: Run, rows: Rows, *, whole: bool) -> A
             yield line
 
 
-async def first(items: AsyncIterator[T], limit: int | None) -> AsyncIterator[T]:
-    """The first `limit` items."""
-    left = limit
-    async with aclosing(items) as open_items:  # type: ignore[type-var]
-        if left == 0:
-            return
-        async for item in open_items:
-            yield item
-            if left is not None:
-                left -= 1
-                if not left:
-                    return
-
-
 async def graph(edges: AsyncIterator[Edge], limit: int) -> AsyncIterator[bytes]:
     """The JSON of a `Graph`, in pieces."""
     pending = bytearray(b'{"edges":[')
     returned = 0
     is_truncated = False
-    async for edge in first(edges, limit + 1):
+    async for edge in first_of(edges, limit + 1):
         if returned == limit:
             is_truncated = True
             break

@@ -360,7 +360,7 @@ def sqlite_error(error: Exception, path: Path) -> SiteloreError | None:
     text = str(getattr(error, "orig", None) or error).lower()
     if isinstance(error, UnicodeDecodeError | msgspec.DecodeError) or text.startswith("could not decode"):
         return CorruptData(f"The database {path} is damaged: a stored value cannot be decoded.")
-    if "malformed" in text or "not a database" in text or "file is encrypted" in text:
+    if any(sign in text for sign in ("malformed", "not a database", "file is encrypted", "unsupported file format")):
         return CorruptData(f"The database {path} is damaged or not an SQLite database; restore a backup.")
     if "full" in text:
         return DiskFull(f"The database {path} cannot be written: no space left on the disk.")

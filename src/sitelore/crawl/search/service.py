@@ -7,7 +7,6 @@ query indexes the few pages that still wait. Embeddings are made when there is t
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from sitelore.background import first_of
 from sitelore.frontier.presence import check_presence
 from sitelore.index.search import Searcher
-from sitelore.model.errors import EmbeddingFailed
+from sitelore.model.errors import CorruptData, EmbeddingFailed
 from sitelore.model.frontier import RunListing
 from sitelore.model.ids import BlobKey, SiteId
 from sitelore.model.search import (
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-_NO_BLOB = BlobKey("0" * 64)
+_PAGES_TRIED = 20
+"""Pages of which one must be readable before an index is dropped."""
 """A key that is not stored: reading it shows whether the blob store can be reached."""
 _FRESH_S = 1.0
 _EMBED_RETRY_DELAY_S = 60.0
@@ -126,6 +127,8 @@ class SearchService:
             async for progress, written in self.indexer.catch_up(stats):  # noqa: B007 the last values are used below
                 watch(progress)
             self._unreadable[stats.site] = progress.pages_done - written.pages, time.monotonic() + _UNREADABLE_RETRY_DELAY_S
+            if progress.pages_done and not written.pages and not stats.chunks:
+                raise _no_page_readable()
             return written
 
     async def check_presence(self, site: SiteId) -> list[PresenceChanges]:
@@ -144,10 +147,18 @@ class SearchService:
         return all(run.site != site for run in runs)
 
     async def drop_index(self, site: SiteId) -> None:
-        """Drop a site's index, to build it anew. Nothing is dropped when the stored pages cannot be reached."""
-        with contextlib.suppress(KeyError):
-            await self.blobs.get(_NO_BLOB)
+        """Drop a site's index, to build it anew. Nothing is dropped when none of the first stored pages can be read."""
+        tried = [version.document async for version in first_of(self.ledger.page_versions(site), _PAGES_TRIED)]
+        if tried and not any([await self._is_stored(key) for key in tried]):
+            raise _no_page_readable()
         await self.search_index.forget(site)
+
+    async def _is_stored(self, key: BlobKey) -> bool:
+        try:
+            await self.blobs.get(key)
+        except KeyError:
+            return False
+        return True
 
     async def embed(
         self,
@@ -197,3 +208,7 @@ class SearchService:
             return None
         document: dict[str, Any] = msgspec.json.decode(await self.blobs.get(row.document))
         return {**document, "url": str(row.url), "presence": row.presence.value, "fetched_at": row.fetched_at}
+
+
+def _no_page_readable() -> CorruptData:
+    return CorruptData("the blob store holds none of the stored pages; restore it (the index is as it was)")

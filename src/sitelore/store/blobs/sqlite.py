@@ -143,8 +143,8 @@ class SqliteBlobs:
         self._thread.shutdown()
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Call a function that reads. A missing file is an error: a new, empty one would look as if every page were lost."""
-        if self._connection is None and not self._path.exists():
+        """Call a function that reads. A missing or empty file is an error: a new one would look as if every page were lost."""
+        if self._connection is None and not (self._path.exists() and self._path.stat().st_size):
             raise StorageError(f"The blob store {self._path} is missing; it holds the contents of the crawled pages.")
         return self._call(work)
 
