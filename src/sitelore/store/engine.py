@@ -156,8 +156,14 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     A file in WAL mode needs its -shm file, which SQLite cannot create there. Where no write-ahead log was left behind, the file
     is complete and cannot change, so it is opened as immutable, which needs neither.
     """
-    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    mode = "mode=ro" if _has_log(path) else "immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
+
+
+def _has_log(path: Path) -> bool:
+    """Whether a file has changes in a write-ahead log, as a process that was killed leaves them."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def set_pragma(connection: sqlite3.Connection, pragma: str) -> None:
@@ -364,6 +370,8 @@ def sqlite_error(error: Exception, path: Path) -> SiteloreError | None:
         return CorruptData(f"The database {path} is damaged or not an SQLite database; restore a backup.")
     if "full" in text:
         return DiskFull(f"The database {path} cannot be written: no space left on the disk.")
+    if "unable to open" in text and not is_writable(path) and _has_log(path):
+        return DiskFull(f"The database {path} was not closed and cannot be read without writing; copy its directory elsewhere.")
     if "readonly" in text or "unable to open" in text:
         return DiskFull(f"The database {path} cannot be opened for writing.")
     if "locked" in text:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from sitelore.model.errors import CorruptData, DataDirBusy, DiskFull, StorageErr
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import CrawlSettings
 from sitelore.store import engine
-from sitelore.store.engine import is_unavailable, open_postgres, open_sqlite, postgres_error, sqlite_error
+from sitelore.store.engine import connect_read_only, is_unavailable, open_postgres, open_sqlite, postgres_error, sqlite_error
 from sitelore.store.runs.lifecycle import create_run, latest_runs
 from sitelore.store.schema import sites
 from sitelore.store.tenants import for_tenant
@@ -43,6 +44,37 @@ async def test_a_damaged_database_gives_a_one_line_error(tmp_path: Path) -> None
             await opened.read(lambda conn: conn.execute(sa.select(sites)).all())
         finally:
             await opened.close()
+
+
+async def test_a_database_whose_header_claims_another_format_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    await (await open_sqlite(path)).close()
+    data = bytearray(path.read_bytes())
+    data[44:48] = b"\0\0\0\x09"
+    path.write_bytes(data)
+    with pytest.raises(CorruptData, match=str(path)):
+        await open_sqlite(path)
+
+
+def test_a_database_that_a_killed_process_left_cannot_be_read_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, log = tmp_path / "ledger.db", tmp_path / "ledger.db-wal"
+    monkeypatch.setattr("sitelore.store.engine.is_writable", lambda _: False)
+    failed = sqlite3.OperationalError("unable to open database file")
+    log.write_bytes(b"changes")
+    assert "was not closed" in str(sqlite_error(failed, path))
+    log.write_bytes(b"")
+    assert "cannot be opened" in str(sqlite_error(failed, path))
+
+
+async def test_an_empty_write_ahead_log_is_no_obstacle_to_reading(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    await (await open_sqlite(path)).close()
+    path.with_name("ledger.db-wal").write_bytes(b"")
+    with closing(connect_read_only(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (0,)
+        assert not path.with_name("ledger.db-shm").exists()
 
 
 @pytest.mark.parametrize("column", ["settings", "error"])
