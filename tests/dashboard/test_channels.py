@@ -298,6 +298,30 @@ def test_settings_are_previewed_saved_and_applied_to_a_url(world: World, open_sc
     expect(scope.get_by_text("is outside the origin scope")).to_be_visible()
 
 
+def test_checks_for_issues_are_switched_and_get_other_thresholds(world: World, open_screen: OpenScreen) -> None:
+    tab = open_screen(world.port).open(f"{world.path}/settings")
+    section = tab.get_by_role("region", name="Checks for issues", exact=True)
+    section.get_by_role("switch", name="Check links to other websites").press("Space")
+    section.get_by_label("Pages without audits").fill("/page/*")
+    search = section.get_by_role("searchbox")
+    search.fill("title-length")
+    rows = section.locator("table.rows tbody tr")
+    expect(rows).to_have_count(1)
+    limit = rows.get_by_label(re.compile("max chars$"))
+    limit.fill("77")
+    search.fill("lang-missing")
+    rows.filter(has_text="lang-missing").get_by_role("switch").press("Space")
+    expect(section.get_by_text("4 changes, not saved")).to_be_visible()
+    section.get_by_role("button", name="Save the checks").click()
+    expect(section.get_by_text("The checks are saved.")).to_be_visible()
+    name = world.server.api.get(f"{CHANNELS}/{world.channel}")["site"]
+    saved = world.server.api.get(f"/sites/{quote(name, safe='')}/audit-settings")
+    assert (saved["check_links"], saved["exclude"], saved["rules"]["lang-missing"]) == (True, ["/page/*"], False)
+    assert 77 in saved["rules"]["title-length"].values()
+    tab.reload()
+    expect(section.get_by_role("button", name=re.compile("^Off"))).to_contain_text("1")
+
+
 def test_a_webhook_is_added_tested_and_replayed(world: World, open_screen: OpenScreen) -> None:
     tab = open_screen(world.port).open(f"{world.path}/settings")
     section = tab.get_by_role("region", name="Webhooks", exact=True)

@@ -827,6 +827,25 @@ export const texts = {
     unknown: 'The last crawl did not find this URL. A page or a sitemap has to link to it.',
   },
 
+  issueRules: {
+    title: 'Checks for issues',
+    table: 'Rules',
+    hint: 'They apply from the next audit on. A rule that is off reports nothing, and its open findings are closed.',
+    notCrawled: 'The checks can be set after the first crawl.',
+    checkLinks: 'Check links to other websites',
+    checkLinksHint: 'Audits then request the URLs of other sites that pages link to, and llms.txt, politely. Otherwise they request nothing.',
+    exclude: 'Pages without audits',
+    excludeHint: 'One pattern of paths in a line; * matches anything.',
+    columns: { rule: 'Rule', group: 'Subject', severity: 'Severity', open: 'Open', limits: 'Thresholds', on: 'On' },
+    limitOf: (rule: string, name: string) => `${rule}: ${name}`,
+    check: (rule: string) => `Check: ${rule}`,
+    on: 'On',
+    off: 'Off',
+    save: 'Save the checks',
+    saved: 'The checks are saved.',
+    changes: (count: number) => `${plural(count, 'change', 'changes')}, not saved`,
+  },
+
   webhooks: {
     title: 'Webhooks',
     hint: 'Events of all channels are sent to these URLs, signed by Standard Webhooks.',

@@ -23,6 +23,7 @@ export type Audit = Schemas['AuditView']
 export type Audits = Schemas['AuditList']
 export type Rule = Schemas['RuleView']
 export type Rules = Schemas['RuleList']
+export type AuditSettings = Schemas['AuditOptions']
 export type Issue = Schemas['IssueView']
 export type Issues = Schemas['IssueList']
 export type Finding = Schemas['FindingView']
@@ -124,6 +125,10 @@ export async function getText(path: string, parameters?: Parameters): Promise<st
 
 export async function post<T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> {
   return (await send('POST', path, body, headers)).json() as Promise<T>
+}
+
+export async function put<T>(path: string, body: unknown): Promise<T> {
+  return (await send('PUT', path, body)).json() as Promise<T>
 }
 
 export async function patch<T>(path: string, body: unknown): Promise<T> {

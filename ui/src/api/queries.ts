@@ -118,6 +118,9 @@ export const audits = (site: string) =>
 export const rules = (site: string) =>
   queryOptions({ queryKey: ['audit', site, 'rules'], queryFn: () => api.get<api.Rules>(api.sitePath(site, 'rules')) })
 
+export const auditSettings = (site: string) =>
+  queryOptions({ queryKey: ['audit', site, 'settings'], queryFn: () => api.get<api.AuditSettings>(api.sitePath(site, 'audit-settings')) })
+
 export const issues = (site: string, filter: FindingFilter) =>
   queryOptions({
     queryKey: ['audit', site, 'issues', filter],

@@ -11,6 +11,7 @@ import { Failure, message, Section } from '../parts/frames'
 import { shownUrl, Time } from '../parts/values'
 import { texts } from '../texts'
 import { BrandSection } from './Brand'
+import { IssueRulesSection } from './IssueRules'
 import { ScopeSection } from './Scope'
 import { SecretOnce } from '../parts/SecretOnce'
 import { WebhooksSection } from './Webhooks'
@@ -34,6 +35,7 @@ export function SettingsTab({ channel }: { channel: Channel }) {
   return (
     <Stack>
       <ChannelForm channel={channel} />
+      <IssueRulesSection site={channel.site} />
       <BrandSection channel={channel} />
       <WebhooksSection />
       <SimpleGrid cols={{ base: 1, lg: 2 }}>

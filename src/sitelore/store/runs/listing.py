@@ -69,15 +69,33 @@ def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlLis
         condition &= (error == listing.error) | error.startswith(f"{listing.error}:", autoescape=True)
         condition &= urls.c.state != UrlState.ALIAS.value  # an alias repeats the error of its target
     values = {"tenant": tenant, "run": run}
-    counted = sa.select(sa.func.count()).select_from(_FILTERED_ROWS if listing.text or listing.error else urls)
-    total = conn.scalar(counted.where(condition), values) or 0
-    if listing.offset >= total:
-        return [], total
-    ids = _sorted_ids(condition, listing, total).limit(listing.limit).offset(listing.offset)
-    chosen = conn.scalars(ids, values).all()
+    ids_and_total = _searched_ids if listing.text or listing.error else _listed_ids
+    chosen, total = ids_and_total(conn, condition, listing, values)
     query = sa.select(urls.c.url_id, *ROW_COLUMNS).select_from(WHOLE_ROWS).where(OF_RUN, urls.c.url_id.in_(BATCH))
     rows = {row[0]: url_row(run, row[1:]) for row in select_in_batches(conn, query, chosen, **values)}
     return [rows[url_id] for url_id in chosen if url_id in rows], total
+
+
+def _listed_ids(
+    conn: sa.Connection, condition: sa.ColumnElement[bool], listing: UrlListing, values: dict[str, Any]
+) -> tuple[Sequence[int], int]:
+    """The ids of a page of a list, and the total."""
+    total = conn.scalar(sa.select(sa.func.count()).select_from(urls).where(condition), values) or 0
+    if listing.offset >= total:
+        return [], total
+    ids = _sorted_ids(condition, listing, total).limit(listing.limit).offset(listing.offset)
+    return conn.scalars(ids, values).all(), total
+
+
+def _searched_ids(
+    conn: sa.Connection, condition: sa.ColumnElement[bool], listing: UrlListing, values: dict[str, Any]
+) -> tuple[Sequence[int], int]:
+    """`_listed_ids` in one query, because this condition reads the texts of all rows."""
+    ids = _sorted_ids(condition, listing, 0).add_columns(sa.func.count().over()).limit(listing.limit).offset(listing.offset)
+    rows = conn.execute(ids, values).all()
+    if not rows and listing.offset:
+        return [], conn.scalar(sa.select(sa.func.count()).select_from(_FILTERED_ROWS).where(condition), values) or 0
+    return [row[0] for row in rows], rows[0][1] if rows else 0
 
 
 def _sorted_ids(condition: sa.ColumnElement[bool], listing: UrlListing, total: int) -> sa.Select[Any]:
