@@ -830,7 +830,7 @@ export const texts = {
   issueRules: {
     title: 'Checks for issues',
     table: 'Rules',
-    hint: 'They apply from the next audit on. A rule that is off reports nothing, and its open findings are closed.',
+    hint: 'They apply from the next audit on. A rule that is off reports nothing.',
     notCrawled: 'The checks can be set after the first crawl.',
     checkLinks: 'Check links to other websites',
     checkLinksHint: 'Audits then request the URLs of other sites that pages link to, and llms.txt, politely. Otherwise they request nothing.',
