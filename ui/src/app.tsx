@@ -1,12 +1,13 @@
 /** The frame of the dashboard: sign-in, navigation, and which screen an address shows. */
-import { ActionIcon, Anchor, AppShell, Burger, Group, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { ActionIcon, Anchor, AppShell, Burger, Container, Group, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { ApiError, signInWithCode, signOut, type Session } from './api/client'
 import * as queries from './api/queries'
-import { Empty, Failure, Loading } from './parts/frames'
+import { Boundary, Failure, Loading, Missing } from './parts/frames'
+import { ConnectionNotice } from './parts/connection'
 import { Gear, Globe, Leave, List, Logo, Moon, Pages, Person, Search, Sun } from './parts/icons'
 import { ChannelsScreen } from './channels/Channels'
 import { RunScreen } from './screens/Run'
@@ -20,7 +21,7 @@ import { texts } from './texts'
 const AccountScreen = lazy(() => import('./manage/Account'))
 const ManageScreen = lazy(() => import('./manage/Manage'))
 const ChannelScreen = lazy(() => import('./channels/Channel'))
-const PageScreen = lazy(() => import('./screens/Page'))
+const PageScreen = lazy(() => import('./page/Page'))
 const IssuesScreen = lazy(() => import('./audit/Issues'))
 const InsightsScreen = lazy(() => import('./audit/Insights'))
 
@@ -29,8 +30,16 @@ export function App() {
   const session = useQuery({ ...queries.session, enabled: login !== 'working' })
 
   if (login === 'working' || session.isPending) return <Loading height="100vh" />
-  if (session.error instanceof ApiError && session.error.status === 401) return <SignInScreen expired={login === 'expired'} />
-  if (session.error) return <Failure error={session.error} retry={() => void session.refetch()} />
+  if (session.error instanceof ApiError && session.error.status === 401) {
+    return <SignInScreen notice={session.data ? 'ended' : login === 'expired' ? 'expired' : undefined} />
+  }
+  if (session.isLoadingError) {
+    return (
+      <Container component="main" size="xs" py="xl">
+        <Failure error={session.error} retry={() => void session.refetch()} />
+      </Container>
+    )
+  }
   return (
     <Router base="/ui">
       <Shell session={session.data} />
@@ -137,43 +146,42 @@ function Shell({ session }: { session: Session }) {
         </Text>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none', minWidth: 0 }}>
-        <Suspense fallback={<Loading />}>
-          <Switch>
-            <Route path="/">
-              <ChannelsScreen session={session} />
-            </Route>
-            <Route path="/channels/:channel/:tab?">
-              {({ channel, tab }) => <ChannelScreen key={channel} id={channel} tab={tab ?? ''} />}
-            </Route>
-            <Route path="/new">
-              <StartScreen session={session} />
-            </Route>
-            <Route path="/runs">
-              <RunsScreen />
-            </Route>
-            <Route path="/runs/:run/page">{({ run }) => <PageScreen run={run} />}</Route>
-            <Route path="/runs/:run/:tab?">{({ run, tab }) => <RunScreen key={run} run={run} tab={tab ?? ''} />}</Route>
-            <Route path="/search">
-              <SearchScreen />
-            </Route>
-            <Route path="/sites/:site/issues">{({ site }) => <IssuesScreen key={site} site={plainName(site)} />}</Route>
-            <Route path="/sites/:site/insights">{({ site }) => <InsightsScreen key={site} site={plainName(site)} />}</Route>
-            <Route path="/sites">
-              <SitesScreen />
-            </Route>
-            <Route path="/account/:tab?">{({ tab }) => <AccountScreen session={session} tab={tab ?? ''} />}</Route>
-            <Route path="/manage/:tab?/:tenant?">
-              {({ tab, tenant }) => <ManageScreen session={session} tab={tab ?? ''} tenant={tenant ?? ''} />}
-            </Route>
-            <Route>
-              <Empty title={texts.problems.notFound}>
-                <Anchor component={Link} href="/">
-                  {texts.problems.home}
-                </Anchor>
-              </Empty>
-            </Route>
-          </Switch>
-        </Suspense>
+        <ConnectionNotice />
+        <Boundary place={place}>
+          <Suspense fallback={<Loading />}>
+            <Switch>
+              <Route path="/">
+                <ChannelsScreen session={session} />
+              </Route>
+              <Route path="/channels/:channel/:tab?">
+                {({ channel, tab }) => <ChannelScreen key={channel} id={channel} tab={tab ?? ''} />}
+              </Route>
+              <Route path="/new">
+                <StartScreen session={session} />
+              </Route>
+              <Route path="/runs">
+                <RunsScreen />
+              </Route>
+              <Route path="/runs/:run/page">{({ run }) => <PageScreen run={run} />}</Route>
+              <Route path="/runs/:run/:tab?">{({ run, tab }) => <RunScreen key={run} run={run} tab={tab ?? ''} />}</Route>
+              <Route path="/search">
+                <SearchScreen />
+              </Route>
+              <Route path="/sites/:site/issues">{({ site }) => <IssuesScreen key={site} site={plainName(site)} />}</Route>
+              <Route path="/sites/:site/insights">{({ site }) => <InsightsScreen key={site} site={plainName(site)} />}</Route>
+              <Route path="/sites">
+                <SitesScreen />
+              </Route>
+              <Route path="/account/:tab?">{({ tab }) => <AccountScreen session={session} tab={tab ?? ''} />}</Route>
+              <Route path="/manage/:tab?/:tenant?">
+                {({ tab, tenant }) => <ManageScreen session={session} tab={tab ?? ''} tenant={tenant ?? ''} />}
+              </Route>
+              <Route>
+                <Missing title={texts.problems.notFound} hint={texts.problems.notFoundHint} href="/" label={texts.problems.home} />
+              </Route>
+            </Switch>
+          </Suspense>
+        </Boundary>
       </AppShell.Main>
     </AppShell>
   )

@@ -5,6 +5,8 @@ export const theme = createTheme({
   primaryColor: 'pine',
   primaryShade: { light: 8, dark: 8 },
   colors: {
+    // Greys with a little of the brand's hue, from text to background.
+    dark: ['#d3d9d7', '#b4bcb9', '#8b9491', '#5d6764', '#3c4543', '#2d3533', '#242b29', '#1c2220', '#171c1a', '#121615'],
     pine: ['#eef6f3', '#dcebe5', '#b5d6c9', '#8bc0ab', '#69ae92', '#53a382', '#479d79', '#378867', '#22704f', '#155a3e'],
   },
   defaultRadius: 'md',
@@ -33,7 +35,13 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--lore-plain-bg': '#eceef0',
     '--lore-other': '#6a3d9a',
     '--lore-other-bg': '#f0e8f8',
-    '--lore-surface': '#f7f8f8',
+    '--lore-good-fill': '#2a9766',
+    '--lore-busy-fill': '#3f83d3',
+    '--lore-warn-fill': '#cf8a1b',
+    '--lore-bad-fill': '#d2544b',
+    '--lore-plain-fill': '#858e96',
+    '--lore-other-fill': '#9166c4',
+    '--lore-surface': '#f6f8f7',
     '--lore-mark': '#ffe9a8',
   },
   dark: {
@@ -52,7 +60,13 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--lore-plain-bg': '#363b40',
     '--lore-other': '#cfaef0',
     '--lore-other-bg': '#372649',
-    '--lore-surface': '#1b1e20',
+    '--lore-good-fill': '#4cb686',
+    '--lore-busy-fill': '#5f9fe0',
+    '--lore-warn-fill': '#d9a441',
+    '--lore-bad-fill': '#e5776d',
+    '--lore-plain-fill': '#87918e',
+    '--lore-other-fill': '#ab84d9',
+    '--lore-surface': '#212826',
     '--lore-mark': '#6b5410',
   },
 })

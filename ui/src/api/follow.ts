@@ -12,7 +12,7 @@ export interface Sample {
   pages: number
 }
 
-export type Connection = 'off' | 'events' | 'polling'
+export type Connection = 'off' | 'events' | 'polling' | 'lost'
 
 export function isActive(state: RunState): boolean {
   return state === 'QUEUED' || state === 'RUNNING'
@@ -62,7 +62,17 @@ export function useFollow(run: string, active: boolean, paused: boolean, alsoRef
       // EventSource connects again by itself; until it does, poll.
       if (poll !== undefined) return
       setConnection('polling')
-      poll = setInterval(() => void get<Summary>(`${runPath(run)}/summary`).then(show, () => undefined), POLL_MS)
+      poll = setInterval(
+        () =>
+          void get<Summary>(`${runPath(run)}/summary`).then(
+            (summary) => {
+              if (poll !== undefined) setConnection('polling')
+              show(summary)
+            },
+            () => setConnection('lost'),
+          ),
+        POLL_MS,
+      )
     }
     function stop() {
       source.close()

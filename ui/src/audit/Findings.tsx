@@ -24,7 +24,7 @@ export function FindingList({ site, run, filter, isMixed = false }: FindingListP
   const [limit, setLimit] = useState(queries.FINDINGS_PER_PAGE)
   const findings = useQuery(queries.findings(site, filter, 0, limit))
   if (findings.isPending) return <Loading height="4rem" />
-  if (findings.error) return <Failure error={findings.error} retry={() => void findings.refetch()} />
+  if (findings.isLoadingError) return <Failure error={findings.error} retry={() => void findings.refetch()} />
   const { total, returned } = findings.data.pagination
   return (
     <Stack gap="sm">
@@ -94,7 +94,7 @@ function OneFinding({ site, run, finding, isMixed }: { site: string; run: string
 function Proposal({ site, finding }: { site: string; finding: Finding }) {
   const fix = useQuery(queries.fix(site, finding.id))
   if (fix.isPending) return <Loading height="3rem" />
-  if (fix.error) return <Failure error={fix.error} retry={() => void fix.refetch()} />
+  if (fix.isLoadingError) return <Failure error={fix.error} retry={() => void fix.refetch()} />
   if (fix.data.reason) {
     return (
       <Text size="sm" c="dimmed" role="status">

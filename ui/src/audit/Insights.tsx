@@ -36,7 +36,7 @@ function SiteInsights({ site, done }: { site: string; done: readonly Audit[] }) 
   const insights = useQuery(queries.insights(site, run.run))
   const compared = useQuery({ ...queries.insights(site, other?.run ?? ''), enabled: other !== undefined })
   if (insights.isPending) return <Loading />
-  if (insights.error) return <Failure error={insights.error} retry={() => void insights.refetch()} />
+  if (insights.isLoadingError) return <Failure error={insights.error} retry={() => void insights.refetch()} />
   const figures = insights.data.insights as unknown as Figures
   const option = (audit: Audit) => ({ value: audit.run, label: moment.format(new Date(audit.finished_at ?? audit.started_at ?? 0)) })
   return (

@@ -44,8 +44,8 @@ function SiteIssues({ site, audit, actions }: { site: string; audit: Audit; acti
   const rules = useQuery(queries.rules(site))
   const issues = useQuery(queries.issues(site, filter))
   if (rules.isPending || issues.isPending) return <Loading />
-  if (rules.error) return <Failure error={rules.error} retry={() => void rules.refetch()} />
-  if (issues.error) return <Failure error={issues.error} retry={() => void issues.refetch()} />
+  if (rules.isLoadingError) return <Failure error={rules.error} retry={() => void rules.refetch()} />
+  if (issues.isLoadingError) return <Failure error={issues.error} retry={() => void issues.refetch()} />
 
   const ruleOf = new Map(rules.data.rules.map((rule) => [rule.id, rule]))
   const groupOf = (issue: Issue) => ruleOf.get(issue.rule)?.group ?? ''

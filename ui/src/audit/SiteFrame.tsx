@@ -46,7 +46,7 @@ export function SiteAudits({ site, children }: { site: string; children: (done: 
 
   if (audits.isPending) return <Loading />
   if (audits.error instanceof ApiError && audits.error.status === 404) return <Empty title={texts.channels.never} hint={texts.channel.neverHint} />
-  if (audits.error) return <Failure error={audits.error} retry={() => void audits.refetch()} />
+  if (audits.isLoadingError) return <Failure error={audits.error} retry={() => void audits.refetch()} />
   return (
     <Stack>
       <Content site={site} audits={audits.data.audits} unfinished={unfinished}>

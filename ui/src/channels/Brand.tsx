@@ -27,8 +27,8 @@ export function BrandSection({ channel }: { channel: Channel }) {
   const brand = useQuery(api.brand)
   return (
     <Section title={words.title}>
-      {brand.error ? (
-        <Failure error={brand.error} />
+      {brand.isLoadingError ? (
+        <Failure error={brand.error} retry={() => void brand.refetch()} />
       ) : brand.isPending ? (
         <Loading height="4rem" />
       ) : (

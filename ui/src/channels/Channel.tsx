@@ -9,7 +9,7 @@ import type { Channel, CrawlStatus, Job, Statistics } from '../api/channels'
 import { ApiError, post } from '../api/client'
 import { useFollow } from '../api/follow'
 import * as queries from '../api/queries'
-import { Empty, Failure, Figure, Loading, message, Screen } from '../parts/frames'
+import { Failure, Figure, Loading, message, Missing, Screen } from '../parts/frames'
 import { Back, Refresh } from '../parts/icons'
 import { LiveBar } from '../parts/live'
 import { bytes, percent, Time, WebLink } from '../parts/values'
@@ -48,17 +48,14 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
 
   if (channel.error instanceof ApiError && channel.error.status === 404) {
     return (
-      <Empty title={texts.channel.missing}>
-        <Anchor component={Link} href="/">
-          {texts.channel.back}
-        </Anchor>
-      </Empty>
+      <Missing title={texts.channel.missing} href="/" label={texts.channel.back} />
     )
   }
-  if (channel.error) return <Failure error={channel.error} retry={() => void channel.refetch()} />
-  if (status.error) return <Failure error={status.error} retry={() => void status.refetch()} />
+  if (channel.isLoadingError) return <Failure error={channel.error} retry={() => void channel.refetch()} />
+  if (status.isLoadingError) return <Failure error={status.error} retry={() => void status.refetch()} />
   if (channel.isPending || status.isPending) return <Loading />
 
+  const failed = [summary, figures].find((each) => each.isLoadingError)
   const shown: Tab = TABS.find((each) => each === tab) ?? 'overview'
   const { site } = channel.data
   const live = summary.data && active ? summary.data : undefined
@@ -100,7 +97,11 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
           ))}
         </Tabs.List>
         <Tabs.Panel value="overview">
-          <OverviewTab channel={channel.data} summary={summary.data} figures={figures.data} />
+          {failed ? (
+            <Failure error={failed.error} retry={() => void failed.refetch()} />
+          ) : (
+            <OverviewTab channel={channel.data} summary={summary.data} figures={figures.data} />
+          )}
         </Tabs.Panel>
         <Tabs.Panel value="pages">
           <PagesTab channel={channel.data} isActive={active} />

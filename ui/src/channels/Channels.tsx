@@ -30,7 +30,7 @@ export function ChannelsScreen({ session }: { session: Session }) {
   const runs = useQuery({ ...queries.runs({}, 0), enabled: isEmpty })
 
   if (channels.isPending || (isEmpty && runs.isPending)) return <Loading />
-  if (channels.error) return <Failure error={channels.error} retry={() => void channels.refetch()} />
+  if (channels.isLoadingError) return <Failure error={channels.error} retry={() => void channels.refetch()} />
   if (isEmpty) return <StartScreen session={session} isFirst runs={runs.data?.pagination.total ?? 0} />
   const { total, hasMore } = channels.data.pagination
   const shown = sorted(channels.data.channels.filter((channel) => contains(channel, text)), sort)

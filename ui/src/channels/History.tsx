@@ -33,7 +33,7 @@ export function HistoryTab({ channel, isActive }: { channel: Channel; isActive: 
   })
 
   if (jobs.isPending) return <Loading />
-  if (jobs.error) return <Failure error={jobs.error} retry={() => void jobs.refetch()} />
+  if (jobs.isLoadingError) return <Failure error={jobs.error} retry={() => void jobs.refetch()} />
   if (listed.length === 0) return <Empty title={texts.channels.never} hint={texts.channel.neverHint} />
   const summaryOf = new Map(summaries.flatMap((each) => (each.data ? [[each.data.id, each.data] as const] : [])))
   function choose(job: string, isChosen: boolean) {
@@ -49,7 +49,7 @@ export function HistoryTab({ channel, isActive }: { channel: Channel; isActive: 
         columns={columns({ chosen, choose, summaryOf, isActive, repeat: () => repeat.mutate() })}
         rows={listed}
         keyOf={(job) => job.id}
-        minWidth="63rem"
+        minWidth="66rem"
         download={flat}
       />
       {compared.length === COMPARED ? (
@@ -195,7 +195,7 @@ function Comparison({ site, newer, older, summaryOf }: ComparisonProps) {
     <Section title={texts.history.comparison}>
       <Stack>
         <div className="table-frame" role="region" aria-label={texts.history.comparison} tabIndex={0}>
-          <table className="rows" style={{ minWidth: '34rem' }}>
+          <table className="rows" style={{ minWidth: '42rem' }}>
             <thead>
               <tr>
                 <th scope="col">

@@ -45,7 +45,7 @@ export function MediaTab({ channel, figures, isActive }: MediaTabProps) {
   const filter: api.MediaFilter = { mediaType: type, q: parameters.get('q') ?? '', sort, order }
   const media = useQuery(api.media(channel.id, filter, offset))
   if (media.isPending) return <Loading />
-  if (media.error) return <Failure error={media.error} retry={() => void media.refetch()} />
+  if (media.isLoadingError) return <Failure error={media.error} retry={() => void media.refetch()} />
   const { pagination } = media.data
   const counts: Record<string, number | undefined> = {
     '': figures?.media.total,
@@ -134,13 +134,19 @@ function Nothing({ channel, isFiltered, isActive }: { channel: Channel; isFilter
   return <Empty title={isFiltered ? texts.media.noneOfType : isActive ? texts.media.noneYet : texts.media.none} />
 }
 
+/** A picture that this server keeps and browsers can show. */
+export function isShownPicture<File extends Media>(file: File): file is File & { storageUrl: string } {
+  return file.mediaType === 'IMAGE' && isOwn(file.storageUrl) && SHOWN.test(file.mimeType)
+}
+
 export function Card({ file, open }: { file: Media; open: () => void }) {
   const Icon = ICONS[file.mediaType]
+  const [isBroken, setBroken] = useState(false)
   return (
     <button type="button" className="media-card" onClick={open}>
       <span className="media-picture">
-        {isOwn(file.thumbnailUrl) ? (
-          <img src={file.thumbnailUrl} alt="" loading="lazy" decoding="async" />
+        {isOwn(file.thumbnailUrl) && !isBroken ? (
+          <img src={file.thumbnailUrl} alt="" loading="lazy" decoding="async" onError={() => setBroken(true)} />
         ) : (
           <Icon size={34} />
         )}
@@ -294,7 +300,7 @@ function sizes(file: Media): string {
 function Preview({ file }: { file: MediaDetail }) {
   if (file.mediaType === 'VIDEO') return <Video file={file} />
   if (file.mediaType !== 'IMAGE' || !isOwn(file.storageUrl)) return null
-  if (!SHOWN.test(file.mimeType)) return <Text c="dimmed">{texts.media.notShown}</Text>
+  if (!isShownPicture(file)) return <Text c="dimmed">{texts.media.notShown}</Text>
   return <img className="lightbox" src={file.storageUrl} alt={file.altText || texts.media.noAlt} />
 }
 

@@ -1,5 +1,5 @@
 /** What the last crawl of a channel did with every URL it found, how fresh the content is, and what compression has saved. */
-import { Anchor, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Anchor, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { Channel, Statistics } from '../api/channels'
@@ -40,7 +40,7 @@ export function OverviewTab({ channel, summary, figures }: OverviewProps) {
         <Results summary={summary} />
       </Section>
       {isActive(summary.status) && <LatestPages run={summary.id} />}
-      <SimpleGrid cols={{ base: 1, md: 2, lg: 3 }}>
+      <div className="overview-grid">
         <TopIssues channel={channel} />
         <Section title={texts.channel.freshness}>
           <Facts
@@ -68,7 +68,7 @@ export function OverviewTab({ channel, summary, figures }: OverviewProps) {
             />
           )}
         </Section>
-      </SimpleGrid>
+      </div>
     </Stack>
   )
 }

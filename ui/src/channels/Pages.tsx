@@ -32,7 +32,7 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
   const clear = () => change({ q: '', status: '', depth: '', offset: '' })
 
   if (pages.isPending) return <Loading />
-  if (pages.error) return <Failure error={pages.error} retry={() => void pages.refetch()} />
+  if (pages.isLoadingError) return <Failure error={pages.error} retry={() => void pages.refetch()} />
   const { facets, pagination } = pages.data
   return (
     <Stack gap="sm">
@@ -70,7 +70,7 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
             columns={columns(setDeleting)}
             rows={pages.data.pages}
             keyOf={(page) => page.id}
-            minWidth="60rem"
+            minWidth="58rem"
             sort={filter.sort}
             isDescending={filter.order === 'desc'}
             onSort={(by) => change({ sort: by, order: filter.sort === by && filter.order === 'asc' ? 'desc' : '', offset: '' })}
@@ -104,31 +104,23 @@ function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
       label: words.url,
       sort: 'url',
       isHeader: true,
-      cell: (page) =>
-        page.crawlJobId ? (
-          <Anchor
-            component={Link}
-            href={address(`/runs/${page.crawlJobId}/page`, { url: page.url })}
-            size="sm"
-            className="one-line"
-            title={page.url}
-          >
-            {shownPath(page.url)}
-          </Anchor>
-        ) : (
-          <span className="one-line" title={page.url}>
-            {shownPath(page.url)}
-          </span>
-        ),
-    },
-    {
-      id: 'title',
-      label: words.title,
-      sort: 'title',
       cell: (page) => (
-        <span className="one-line" title={page.title}>
-          {page.title}
-        </span>
+        <>
+          {page.crawlJobId ? (
+            <Anchor component={Link} href={address(`/runs/${page.crawlJobId}/page`, { url: page.url })} size="sm" className="one-line" title={page.url}>
+              {shownPath(page.url)}
+            </Anchor>
+          ) : (
+            <span className="one-line" title={page.url}>
+              {shownPath(page.url)}
+            </span>
+          )}
+          {page.title && (
+            <Text size="xs" c="dimmed" className="one-line" title={page.title}>
+              {page.title}
+            </Text>
+          )}
+        </>
       ),
     },
     {

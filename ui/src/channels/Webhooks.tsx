@@ -28,8 +28,8 @@ export function WebhooksSection() {
     <Section title={words.title}>
       <Stack>
         <Text size="sm">{words.hint}</Text>
-        {webhooks.error ? (
-          <Failure error={webhooks.error} />
+        {webhooks.isLoadingError ? (
+          <Failure error={webhooks.error} retry={() => void webhooks.refetch()} />
         ) : webhooks.isPending ? (
           <Loading height="4rem" />
         ) : (
@@ -201,7 +201,7 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
     onSettled: refresh,
   })
   if (deliveries.isPending) return <Loading height="4rem" />
-  if (deliveries.error) return <Failure error={deliveries.error} />
+  if (deliveries.isLoadingError) return <Failure error={deliveries.error} retry={() => void deliveries.refetch()} />
   return (
     <Stack gap="xs">
       <Group gap={6} role="group" aria-label={words.deliveries}>

@@ -43,7 +43,7 @@ export function LineageTab({ run, inspect, isLive }: LineageTabProps) {
   const above = useMemo(() => (match === undefined ? [] : ancestors(tree, match)), [tree, match])
 
   if (columns.isPending) return <Loading />
-  if (columns.error) return <Failure error={columns.error} retry={() => void columns.refetch()} />
+  if (columns.isLoadingError) return <Failure error={columns.error} retry={() => void columns.refetch()} />
   if (tree.nodes.length === 0) return <Empty title={texts.lineage.empty} />
 
   const expanded = new Set([...(opened ?? initiallyOpen(tree)), ...above])

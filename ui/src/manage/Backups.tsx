@@ -33,7 +33,7 @@ const COLUMNS: LocalColumn<manage.Backup>[] = [
 export function BackupsTab() {
   const backups = useQuery(manage.backups)
   if (backups.isPending) return <Loading />
-  if (backups.error) return <Failure error={backups.error} retry={() => void backups.refetch()} />
+  if (backups.isLoadingError) return <Failure error={backups.error} retry={() => void backups.refetch()} />
   const { isConfigured, backups: listed } = backups.data
   return (
     <Stack>

@@ -20,7 +20,7 @@ export function DeadLettersTab() {
     onSettled: () => client.invalidateQueries({ queryKey: manage.deadLetters.queryKey }),
   })
   if (letters.isPending) return <Loading />
-  if (letters.error) return <Failure error={letters.error} retry={() => void letters.refetch()} />
+  if (letters.isLoadingError) return <Failure error={letters.error} retry={() => void letters.refetch()} />
   const columns: LocalColumn<manage.DeadLetters>[] = [
     { id: 'host', label: words.columns.host, isHeader: true, value: (webhook) => webhook.host, cell: (webhook) => webhook.host },
     { id: 'tenant', label: words.columns.tenant, width: '11rem', value: (webhook) => webhook.tenantName, cell: (webhook) => webhook.tenantName },

@@ -22,7 +22,7 @@ export function DeletionsTab() {
     onSettled: () => Promise.all(['held-sites', 'sites'].map((key) => client.invalidateQueries({ queryKey: [key] }))),
   })
   if (held.isPending) return <Loading />
-  if (held.error) return <Failure error={held.error} retry={() => void held.refetch()} />
+  if (held.isLoadingError) return <Failure error={held.error} retry={() => void held.refetch()} />
   if (held.data.sites.length === 0) return <Empty title={words.none} hint={words.noneHint} />
   const columns: LocalColumn<manage.HeldSite>[] = [
     { id: 'site', label: words.columns.site, isHeader: true, value: (site) => site.site, cell: (site) => site.site },

@@ -18,7 +18,7 @@ type Lease = manage.Queues['workers'][number]
 export function QueuesTab({ session }: { session: Session }) {
   const queues = useQuery(manage.queues)
   if (queues.isPending) return <Loading />
-  if (queues.error) return <Failure error={queues.error} retry={() => void queues.refetch()} />
+  if (queues.isLoadingError) return <Failure error={queues.error} retry={() => void queues.refetch()} />
   const { runs, active, workers, webhooks } = queues.data
   const sites = new Map(active.map((run) => [run.id, run.site]))
   const count = new Set(workers.map((lease) => lease.worker)).size

@@ -5,7 +5,7 @@ import { useState, type FormEvent } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ApiError, patch, post, remove } from '../api/client'
 import * as manage from '../api/manage'
-import { Empty, Facts, Failure, Loading, Screen, Section } from '../parts/frames'
+import { Facts, Failure, Loading, Missing, Screen, Section } from '../parts/frames'
 import { Back } from '../parts/icons'
 import { StateLabel } from '../parts/states'
 import { Time } from '../parts/values'
@@ -23,14 +23,10 @@ export function TenantScreen({ id }: { id: string }) {
   const error = tenant.error ?? settings.error
   if (error instanceof ApiError && error.status === 404) {
     return (
-      <Empty title={words.missing}>
-        <Anchor component={Link} href="/manage">
-          {words.back}
-        </Anchor>
-      </Empty>
+      <Missing title={words.missing} href="/manage" label={words.back} />
     )
   }
-  if (error) return <Failure error={error} retry={() => void Promise.all([tenant.refetch(), settings.refetch()])} />
+  if (error && !(tenant.data && settings.data)) return <Failure error={error} retry={() => void Promise.all([tenant.refetch(), settings.refetch()])} />
   if (!tenant.data || !settings.data) return <Loading />
   const { name, createdAt, suspendedAt } = tenant.data
   return (
@@ -53,18 +49,18 @@ export function TenantScreen({ id }: { id: string }) {
         </>
       }
     >
-      <Section title={words.facts}>
-        <Facts
-          items={[
-            [words.usage, texts.manage.usage(settings.data.currentUsage.pages, settings.data.currentUsage.channels)],
-            [words.next, settings.data.nextScheduledCrawlAt ? <Time value={settings.data.nextScheduledCrawlAt} /> : words.notScheduled],
-            id !== manage.DEFAULT_TENANT && [words.created, <Time value={createdAt} />],
-            suspendedAt !== null && [words.suspendedSince, <Time value={suspendedAt} />],
-            [words.id, id],
-          ]}
-        />
-      </Section>
       <Stack maw="64rem">
+        <Section title={words.facts}>
+          <Facts
+            items={[
+              [words.usage, texts.manage.usage(settings.data.currentUsage.pages, settings.data.currentUsage.channels)],
+              [words.next, settings.data.nextScheduledCrawlAt ? <Time value={settings.data.nextScheduledCrawlAt} /> : words.notScheduled],
+              id !== manage.DEFAULT_TENANT && [words.created, <Time value={createdAt} />],
+              suspendedAt !== null && [words.suspendedSince, <Time value={suspendedAt} />],
+              [words.id, id],
+            ]}
+          />
+        </Section>
         <SettingsForm key={JSON.stringify(settings.data)} id={id} settings={settings.data} />
         <Danger tenant={tenant.data} />
       </Stack>

@@ -21,7 +21,7 @@ export function TenantsTab({ session }: { session: Session }) {
   const [isCreating, creating] = useDisclosure()
   const [token, setToken] = useState('')
   if (tenants.isPending) return <Loading />
-  if (tenants.error) return <Failure error={tenants.error} retry={() => void tenants.refetch()} />
+  if (tenants.isLoadingError) return <Failure error={tenants.error} retry={() => void tenants.refetch()} />
   return (
     <Stack>
       <Group justify="space-between">
@@ -51,7 +51,7 @@ const COLUMNS: LocalColumn<manage.Tenant>[] = [
       </Anchor>
     ),
   },
-  { id: 'usage', label: words.columns.usage, width: '17.5rem', cell: (tenant) => <Usage tenant={tenant.id} /> },
+  { id: 'usage', label: words.columns.usage, width: '20rem', cell: (tenant) => <Usage tenant={tenant.id} /> },
   { id: 'plan', label: words.columns.plan, width: '15.5rem', cell: (tenant) => <PlanOf tenant={tenant.id} /> },
   {
     id: 'state',

@@ -44,7 +44,7 @@ export function TokensTab({ session }: { session: Session }) {
     await refresh()
   }
   if (tokens.isPending) return <Loading />
-  if (tokens.error) return <Failure error={tokens.error} retry={() => void tokens.refetch()} />
+  if (tokens.isLoadingError) return <Failure error={tokens.error} retry={() => void tokens.refetch()} />
   const listed = tokens.data
   return (
     <Stack>
@@ -163,7 +163,7 @@ function columns(rotate: (token: manage.Token) => void, revoke: (token: manage.T
     {
       id: 'actions',
       label: words.columns.actions,
-      width: '9.5rem',
+      width: '12.8rem',
       cell: (token) =>
         token.isValid && (
           <Group gap="xs">

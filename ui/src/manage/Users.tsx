@@ -32,7 +32,7 @@ export function UsersTab() {
     onSettled: refresh,
   })
   if (users.isPending) return <Loading />
-  if (users.error) return <Failure error={users.error} retry={() => void users.refetch()} />
+  if (users.isLoadingError) return <Failure error={users.error} retry={() => void users.refetch()} />
   const listed = users.data
   const columns: LocalColumn<manage.User>[] = [
     { id: 'email', label: words.columns.email, isHeader: true, value: (user) => user.email, cell: (user) => user.email },

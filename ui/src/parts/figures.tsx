@@ -116,7 +116,7 @@ export function Parts(props: ChartProps) {
           return (
             cell.value > 0 && (
               <g key={cell.key} className={`tone-${cell.tone ?? 'plain'}`}>
-                <rect x={start} y="0" width={Math.max(1, width - 1)} height="28" fill="var(--tone)" />
+                <rect x={start} y="0" width={Math.max(1, width - 1)} height="28" fill="var(--tone-fill)" />
               </g>
             )
           )
@@ -141,7 +141,7 @@ export function Histogram(props: ChartProps) {
           const height = ((HEIGHT - 4) * cell.value) / most
           return (
             <g key={cell.key} className={`tone-${cell.tone ?? 'busy'}`}>
-              <rect x={index * step + step * 0.1} y={HEIGHT - 1 - height} width={step * 0.8} height={height} fill="var(--tone)">
+              <rect x={index * step + step * 0.1} y={HEIGHT - 1 - height} width={step * 0.8} height={height} fill="var(--tone-fill)">
                 <title>{`${cell.label}: ${cell.value.toLocaleString()}`}</title>
               </rect>
             </g>
@@ -183,7 +183,7 @@ export function Trend({ name, moments, lines, heading, most }: TrendProps) {
           const points = line.values.flatMap((value, index) => (value === null ? [] : [`${(index * step).toFixed(1)},${y(value).toFixed(1)}`]))
           return (
             <g key={line.key} className={`tone-${line.tone}`}>
-              <polyline points={points.join(' ')} fill="none" stroke="var(--tone)" strokeWidth="2.5" vectorEffect="non-scaling-stroke" />
+              <polyline points={points.join(' ')} fill="none" stroke="var(--tone-fill)" strokeWidth="2.5" vectorEffect="non-scaling-stroke" />
             </g>
           )
         })}

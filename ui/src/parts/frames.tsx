@@ -2,9 +2,10 @@
 import { Alert, Button, Center, Group, Loader, Paper, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { Component, type ReactNode } from 'react'
+import { Link } from 'wouter'
 import { ApiError } from '../api/client'
 import { texts } from '../texts'
-import { Warning } from './icons'
+import { Nothing, Warning } from './icons'
 
 export function Screen({ title, heading, actions, children }: { title: string; heading?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   useDocumentTitle(`${title} · ${texts.product}`)
@@ -43,8 +44,11 @@ export function Loading({ height = '12rem' }: { height?: string }) {
 
 export function Empty({ title, hint, children }: { title: string; hint?: string; children?: ReactNode }) {
   return (
-    <Center mih="10rem" p="md">
+    <Center mih="12rem" p="md">
       <Stack gap="xs" align="center" ta="center" maw="32rem">
+        <span className="empty-icon">
+          <Nothing size={22} />
+        </span>
         <Text fw={600}>{title}</Text>
         {hint && <Text c="dimmed">{hint}</Text>}
         {children}
@@ -53,16 +57,56 @@ export function Empty({ title, hint, children }: { title: string; hint?: string;
   )
 }
 
+/** A screen about something that does not exist, with the way to what does. */
+export function Missing({ title, hint, href, label }: { title: string; hint?: string; href: string; label: string }) {
+  useDocumentTitle(`${title} · ${texts.product}`)
+  return (
+    <Center mih="60vh" p="md">
+      <Stack gap="sm" align="center" ta="center" maw="32rem">
+        <span className="empty-icon">
+          <Nothing size={22} />
+        </span>
+        <Title order={1} size="h3">
+          {title}
+        </Title>
+        {hint && <Text c="dimmed">{hint}</Text>}
+        <Button component={Link} href={href} variant="default" mt="xs">
+          {label}
+        </Button>
+      </Stack>
+    </Center>
+  )
+}
+
+/** What went wrong, in a few words. */
+function summaryOf(error: unknown): string {
+  const words = texts.problems
+  if (!(error instanceof ApiError)) return words.title
+  if (error.status === 0) return words.offlineTitle
+  if (error.status >= 500) return words.server
+  return { 401: words.signedOut, 403: words.forbidden, 404: words.missing, 429: words.tooMany }[error.status] ?? words.title
+}
+
+/** Why something went wrong, in the words of the server where it gave any. */
 export function message(error: unknown): string {
-  if (error instanceof ApiError) return error.status === 0 ? texts.problems.offline : error.message
-  return String(error)
+  const words = texts.problems
+  if (!(error instanceof ApiError)) return words.unexpected
+  if (error.status === 0) return words.offline
+  if (error.problem) return error.message
+  if (error.status >= 500) return words.serverHint
+  return { 401: words.signedOutHint, 403: words.forbiddenHint, 429: words.tooManyHint }[error.status] ?? words.unexpected
+}
+
+function sentence(text: string): string {
+  const started = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?…]$/.test(started) ? started : `${started}.`
 }
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   return (
-    <Alert color="red" variant="outline" icon={<Warning size={18} />} title={texts.problems.title} role="alert">
+    <Alert color="red" variant="outline" icon={<Warning size={18} />} title={summaryOf(error)} role="alert">
       <Stack gap="sm" align="flex-start">
-        <Text>{message(error)}</Text>
+        <Text>{sentence(message(error))}</Text>
         {retry && (
           <Button size="xs" variant="default" onClick={retry}>
             {texts.problems.retry}
@@ -73,19 +117,40 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   )
 }
 
-/** Shows a fault of the dashboard itself instead of an empty page. */
-export class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
+// What browsers say when a script of the dashboard cannot be loaded.
+const NOT_LOADED = /dynamically imported module|Importing a module script failed/i
+
+interface BoundaryProps {
+  /** Another screen is tried again. */
+  place?: string
+  children: ReactNode
+}
+
+/** Shows a fault of the dashboard itself, or a part of it that could not be loaded, instead of an empty page. */
+export class Boundary extends Component<BoundaryProps, { error: unknown }> {
   state = { error: undefined as unknown }
 
   static getDerivedStateFromError(error: unknown) {
     return { error }
   }
 
+  componentDidUpdate(before: BoundaryProps) {
+    if (before.place !== this.props.place && this.state.error !== undefined) this.setState({ error: undefined })
+  }
+
   render() {
-    if (this.state.error === undefined) return this.props.children
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    const isNotLoaded = NOT_LOADED.test(String(error))
     return (
-      <Empty title={texts.problems.crashed} hint={String(this.state.error)}>
+      <Empty title={isNotLoaded ? texts.problems.notLoaded : texts.problems.crashed} hint={isNotLoaded ? texts.problems.notLoadedHint : texts.problems.crashedHint}>
         <Button onClick={() => location.reload()}>{texts.problems.reload}</Button>
+        {!isNotLoaded && (
+          <details>
+            <summary>{texts.problems.details}</summary>
+            <code>{String(error)}</code>
+          </details>
+        )}
       </Empty>
     )
   }

@@ -22,6 +22,12 @@ function icon(children: ReactNode) {
   }
 }
 
+export const Nothing = icon(
+  <>
+    <path d="M4 13h4l1.5 3h5L16 13h4" />
+    <path d="M6 5h12l2 8v5a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1v-5z" />
+  </>,
+)
 export const Check = icon(<path d="m5 12 5 5L20 7" />)
 export const Cross = icon(<path d="M6 6l12 12M18 6 6 18" />)
 export const Dash = icon(<path d="M6 12h12" />)

@@ -22,7 +22,7 @@ export function LiveBar({ text, connection, isPaused, setPaused }: LiveBarProps)
           {text}
         </Text>
         <Text size="sm" c="dimmed">
-          {isPaused ? texts.run.paused : connection === 'polling' ? texts.run.polling : texts.run.live}
+          {isPaused ? texts.run.paused : connection === 'lost' ? texts.run.lost : connection === 'polling' ? texts.run.polling : texts.run.live}
         </Text>
       </Group>
       <Button variant="default" size="xs" leftSection={isPaused ? <Play /> : <Pause />} onClick={() => setPaused(!isPaused)}>

@@ -86,7 +86,7 @@ const severityIcons = { error: Cross, warning: Warning, notice: Dash }
 export function SeverityLabel({ severity }: { severity: Severity }) {
   const Icon = severityIcons[severity]
   return (
-    <span className={`tone tone-${severityTones[severity]}`}>
+    <span className={`tone severity tone-${severityTones[severity]}`}>
       <Icon size={13} />
       {texts.issues.severity[severity]}
     </span>

@@ -35,7 +35,7 @@ export function NodeDrawer({ run, url, close, inspect }: NodeDrawerProps) {
 function Node({ run, url, inspect }: { run: string; url: string; inspect: (url: string) => void }) {
   const explanation = useQuery(queries.explanation(run, url))
   if (explanation.isPending) return <Loading />
-  if (explanation.error) return <Failure error={explanation.error} retry={() => void explanation.refetch()} />
+  if (explanation.isLoadingError) return <Failure error={explanation.error} retry={() => void explanation.refetch()} />
   const { row } = explanation.data
   return (
     <Stack>

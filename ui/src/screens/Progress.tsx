@@ -25,7 +25,7 @@ function countOf(host: Host, states: readonly UrlState[]): number {
 export function HostsTab({ summary }: { summary: Summary }) {
   const hosts = useQuery(queries.hosts(summary.id))
   if (hosts.isPending) return <Loading />
-  if (hosts.error) return <Failure error={hosts.error} retry={() => void hosts.refetch()} />
+  if (hosts.isLoadingError) return <Failure error={hosts.error} retry={() => void hosts.refetch()} />
   if (hosts.data.hosts.length === 0) return <Empty title={texts.hosts.empty} />
   return (
     <LocalTable
@@ -93,7 +93,7 @@ export function EventsTab({ summary }: { summary: Summary }) {
   const [most, setMost] = useState(queries.EVENTS_PER_PART)
   const events = useQuery(queries.events(summary.id, most))
   if (events.isPending) return <Loading />
-  if (events.error) return <Failure error={events.error} retry={() => void events.refetch()} />
+  if (events.isLoadingError) return <Failure error={events.error} retry={() => void events.refetch()} />
   if (events.data.events.length === 0) return <Empty title={texts.events.empty} />
   const words = texts.events
   return (

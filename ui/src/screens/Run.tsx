@@ -8,7 +8,7 @@ import { address, ApiError, post, runPath, sitePath, type Run, type Summary } fr
 import { isActive, useFollow } from '../api/follow'
 import * as queries from '../api/queries'
 import { LineageTab } from '../lineage/LineageTab'
-import { Empty, Failure, Loading, Screen } from '../parts/frames'
+import { Failure, Loading, Missing, Screen } from '../parts/frames'
 import { Back, Download, Play } from '../parts/icons'
 import { LiveBar } from '../parts/live'
 import { RunStateLabel } from '../parts/states'
@@ -36,14 +36,10 @@ export function RunScreen({ run, tab }: { run: string; tab: string }) {
   if (summary.isPending) return <Loading />
   if (summary.error instanceof ApiError && summary.error.status === 404) {
     return (
-      <Empty title={texts.run.missing}>
-        <Anchor component={Link} href="/runs">
-          {texts.run.back}
-        </Anchor>
-      </Empty>
+      <Missing title={texts.run.missing} href="/runs" label={texts.run.back} />
     )
   }
-  if (summary.error) return <Failure error={summary.error} retry={() => void summary.refetch()} />
+  if (summary.isLoadingError) return <Failure error={summary.error} retry={() => void summary.refetch()} />
 
   const data = summary.data
   const shown: Tab = TABS.find((each) => each === tab) ?? 'overview'

@@ -34,7 +34,7 @@ export function RunsScreen() {
   })
 
   if (runs.isPending) return <Loading />
-  if (runs.error) return <Failure error={runs.error} retry={() => void runs.refetch()} />
+  if (runs.isLoadingError) return <Failure error={runs.error} retry={() => void runs.refetch()} />
   const { total, has_more } = runs.data.pagination
   const summaryOf = new Map(summaries.flatMap((each) => (each.data ? [[each.data.id, each.data] as const] : [])))
   const isFiltered = state !== '' || text !== ''

@@ -98,7 +98,7 @@ export function SearchPanel({ within }: { within?: string }) {
         )
       ) : found.isPending ? (
         <Loading />
-      ) : found.error ? (
+      ) : found.isLoadingError ? (
         <Failure error={found.error} retry={() => void found.refetch()} />
       ) : found.data.hits.length === 0 ? (
         <Empty title={texts.search.nothing} hint={within ? texts.search.tryOtherWords : texts.search.tryOther} />

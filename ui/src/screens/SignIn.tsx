@@ -8,7 +8,7 @@ import { message } from '../parts/frames'
 import { Logo } from '../parts/icons'
 import { texts } from '../texts'
 
-export function SignInScreen({ expired }: { expired: boolean }) {
+export function SignInScreen({ notice }: { notice?: 'ended' | 'expired' }) {
   useDocumentTitle(`${texts.signIn.title} · ${texts.product}`)
   const client = useQueryClient()
   const [token, setToken] = useState('')
@@ -34,9 +34,9 @@ export function SignInScreen({ expired }: { expired: boolean }) {
                 {texts.signIn.title}
               </Title>
             </Group>
-            {expired && (
+            {notice && (
               <Alert color="yellow" variant="outline" role="alert">
-                <Text size="sm">{texts.signIn.expired}</Text>
+                <Text size="sm">{texts.signIn[notice]}</Text>
               </Alert>
             )}
             <Text c="dimmed" size="sm">

@@ -14,7 +14,7 @@ import { texts } from '../texts'
 export function SitesScreen() {
   const sites = useQuery(queries.sites)
   if (sites.isPending) return <Loading />
-  if (sites.error) return <Failure error={sites.error} retry={() => void sites.refetch()} />
+  if (sites.isLoadingError) return <Failure error={sites.error} retry={() => void sites.refetch()} />
   return (
     <Screen
       title={texts.sites.title}

@@ -79,7 +79,7 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
       </ListBar>
       {urls.isPending ? (
         <Loading />
-      ) : urls.error ? (
+      ) : urls.isLoadingError ? (
         <Failure error={urls.error} retry={() => void urls.refetch()} />
       ) : urls.data.urls.length === 0 ? (
         <Empty title={isFiltered ? texts.urls.none : texts.urls.nothing}>{!isFiltered && isActive && <Loading height="3rem" />}</Empty>

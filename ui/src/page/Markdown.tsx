@@ -1,10 +1,10 @@
 /**
  * Shows Markdown of a crawled page. The parser gives a tree, and each kind of node becomes a React element here, so text stays
- * text: there is no way for HTML in it to reach the document. Links are followed only to http and https addresses, and pictures
- * are named but not loaded, because loading one would tell the crawled site who reads it.
+ * text: there is no way for HTML in it to reach the document. Links are followed only to http and https addresses. Pictures are shown
+ * as this server stores them, or else named: loading one would tell the crawled site who reads it.
  */
 import { VisuallyHidden } from '@mantine/core'
-import type { AlignType, Nodes, Root, RootContent, TableRow } from 'mdast'
+import type { AlignType, Blockquote, Nodes, Root, RootContent, TableRow } from 'mdast'
 import { fromMarkdown } from 'mdast-util-from-markdown'
 import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { gfm } from 'micromark-extension-gfm'
@@ -15,29 +15,63 @@ import { texts } from '../texts'
 
 const MAX_CHARACTERS = 500_000
 
-export function Markdown({ text }: { text: string }) {
+/** Pictures on this server, by their address on the page. */
+export type Pictures = ReadonlyMap<string, { storageUrl: string; width: number | null; height: number | null }>
+
+interface MarkdownProps {
+  text: string
+  /** A heading that stands above the text already: it is left out where the text begins with it. */
+  without?: string
+  pictures?: Pictures
+}
+
+export function Markdown({ text, without = '', pictures = new Map() }: MarkdownProps) {
   const tree = useMemo(
     () => fromMarkdown(text.slice(0, MAX_CHARACTERS), { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }),
     [text],
   )
-  const links = useMemo(() => definitions(tree), [tree])
-  return <article className="reading">{children(tree, links)}</article>
+  const targets = useMemo(() => ({ links: definitions(tree), pictures }), [tree, pictures])
+  const first = tree.children[0]
+  const isRepeated = first?.type === 'heading' && plainText(first) === plain(without)
+  const shown = children(tree, targets)
+  return <article className="reading">{isRepeated ? shown.slice(1) : shown}</article>
 }
 
-type Definitions = Map<string, string>
+/** What the references in a text lead to. */
+interface Targets {
+  links: ReadonlyMap<string, string>
+  pictures: Pictures
+}
 
-function definitions(tree: Root): Definitions {
-  const found: Definitions = new Map()
+function definitions(tree: Root): Map<string, string> {
+  const found = new Map<string, string>()
   for (const node of tree.children) if (node.type === 'definition') found.set(node.identifier, node.url)
   return found
 }
 
-function children(node: Nodes, links: Definitions): ReactNode[] {
-  return 'children' in node ? node.children.map((child, index) => element(child as RootContent, links, index)) : []
+function plain(text: string): string {
+  return text.replace(/\s+/g, ' ').trim().toLowerCase()
 }
 
-function element(node: RootContent, links: Definitions, key: number): ReactNode {
-  const inside = () => children(node, links)
+function plainText(node: Nodes): string {
+  const text = (each: Nodes): string => ('value' in each ? each.value : 'children' in each ? each.children.map(text).join('') : '')
+  return plain(text(node))
+}
+
+/** The tone of a quotation that is a note: its first words are bold and end with a colon. */
+function noteTone(node: Blockquote): 'busy' | 'warn' | undefined {
+  const first = node.children[0]
+  const lead = first?.type === 'paragraph' && first.children[0]?.type === 'strong' ? plainText(first.children[0]) : ''
+  if (!lead.endsWith(':')) return undefined
+  return /warn|caution|danger|attention|important|achtung|vorsicht/.test(lead) ? 'warn' : 'busy'
+}
+
+function children(node: Nodes, targets: Targets): ReactNode[] {
+  return 'children' in node ? node.children.map((child, index) => element(child as RootContent, targets, index)) : []
+}
+
+function element(node: RootContent, targets: Targets, key: number): ReactNode {
+  const inside = () => children(node, targets)
   switch (node.type) {
     case 'text':
       return node.value
@@ -58,7 +92,7 @@ function element(node: RootContent, links: Definitions, key: number): ReactNode 
       return <code key={key}>{node.value}</code>
     case 'code':
       return (
-        <pre key={key} tabIndex={0}>
+        <pre key={key} tabIndex={0} data-language={node.lang || undefined}>
           <code>{node.value}</code>
         </pre>
       )
@@ -66,8 +100,14 @@ function element(node: RootContent, links: Definitions, key: number): ReactNode 
       return <br key={key} />
     case 'thematicBreak':
       return <hr key={key} />
-    case 'blockquote':
-      return <blockquote key={key}>{inside()}</blockquote>
+    case 'blockquote': {
+      const tone = noteTone(node)
+      return (
+        <blockquote key={key} className={tone && `note tone-${tone}`}>
+          {inside()}
+        </blockquote>
+      )
+    }
     case 'list':
       return node.ordered ? (
         <ol key={key} start={node.start ?? 1}>
@@ -86,16 +126,30 @@ function element(node: RootContent, links: Definitions, key: number): ReactNode 
     case 'link':
       return link(node.url, inside(), key)
     case 'linkReference':
-      return link(links.get(node.identifier) ?? '', inside(), key)
+      return link(targets.links.get(node.identifier) ?? '', inside(), key)
     case 'image':
-    case 'imageReference':
-      return (
+    case 'imageReference': {
+      const url = node.type === 'image' ? node.url : (targets.links.get(node.identifier) ?? '')
+      const stored = targets.pictures.get(url)
+      return stored ? (
+        <img
+          key={key}
+          className="stored-picture"
+          src={stored.storageUrl}
+          width={stored.width ?? undefined}
+          height={stored.height ?? undefined}
+          alt={node.alt ?? ''}
+          loading="lazy"
+          decoding="async"
+        />
+      ) : (
         <span key={key} className="picture">
           <Picture /> {texts.page.picture(node.alt ?? '')}
         </span>
       )
+    }
     case 'table':
-      return <MarkdownTable key={key} rows={node.children} align={node.align ?? []} links={links} />
+      return <MarkdownTable key={key} rows={node.children} align={node.align ?? []} targets={targets} />
     case 'footnoteReference':
       return <sup key={key}>[{node.identifier}]</sup>
     case 'footnoteDefinition':
@@ -118,11 +172,11 @@ function link(url: string, inside: ReactNode[], key: number): ReactNode {
   )
 }
 
-function MarkdownTable({ rows, align, links }: { rows: TableRow[]; align: AlignType[]; links: Definitions }) {
+function MarkdownTable({ rows, align, targets }: { rows: TableRow[]; align: AlignType[]; targets: Targets }) {
   const [head, ...body] = rows
   const cells = (row: TableRow, tag: 'th' | 'td') =>
     row.children.map((cell, index) => {
-      const inside = children(cell, links)
+      const inside = children(cell, targets)
       const isEmpty = tag === 'th' && inside.length === 0
       return createElement(
         isEmpty ? 'td' : tag,

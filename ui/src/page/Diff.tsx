@@ -21,7 +21,7 @@ export function PageDiff({ run, url }: { run: string; url: string }) {
   const diff = useQuery({ ...queries.diff(run, url, version), enabled: total > 0 })
   if (versions.isPending || (total > 0 && diff.isPending)) return <Loading />
   const error = versions.error ?? diff.error
-  if (error) return <Failure error={error} retry={() => void versions.refetch()} />
+  if (error && !diff.data) return <Failure error={error} retry={() => void versions.refetch()} />
   if (!diff.data || total < 2) return <Empty title={texts.detail.diffNone} />
   const { after, before, lines } = diff.data
   const go = (number: number) => change({ version: number === total ? '' : String(number) })

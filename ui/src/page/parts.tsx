@@ -1,24 +1,25 @@
 /** Parts of the page detail: passages of the search index, media, issues, other addresses, screenshot. */
 import { Anchor, Group, Paper, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import * as channels from '../api/channels'
 import { address, runPath, sitePath, type Page } from '../api/client'
 import * as queries from '../api/queries'
 import { FindingList } from '../audit/Findings'
 import { isDone } from '../audit/SiteFrame'
-import { Card, Lightbox } from '../channels/Media'
+import { Card, isShownPicture, Lightbox } from '../channels/Media'
 import { Empty, Failure, Loading, Section } from '../parts/frames'
 import { UrlStateLabel, WarningLabel } from '../parts/states'
 import { LocalTable, type LocalColumn } from '../parts/table'
 import { WebLink } from '../parts/values'
 import { texts } from '../texts'
+import { Markdown, type Pictures } from './Markdown'
 
 export function Passages({ run, url }: { run: string; url: string }) {
   const chunks = useQuery(queries.chunks(run, url))
   if (chunks.isPending) return <Loading />
-  if (chunks.error) return <Failure error={chunks.error} retry={() => void chunks.refetch()} />
+  if (chunks.isLoadingError) return <Failure error={chunks.error} retry={() => void chunks.refetch()} />
   if (chunks.data.chunks.length === 0) return <Empty title={texts.detail.chunksNone} />
   return (
     <Stack gap="sm">
@@ -43,10 +44,14 @@ export function Passages({ run, url }: { run: string; url: string }) {
               </Text>
             </Group>
           ))}
-          <Text size="sm" mt={6} style={{ whiteSpace: 'pre-wrap' }}>
-            {chunk.lead && `${chunk.lead}\n`}
-            {chunk.text}
-          </Text>
+          {chunk.lead && (
+            <Text size="sm" c="dimmed" mt={6}>
+              {chunk.lead}
+            </Text>
+          )}
+          <div className="passage">
+            <Markdown text={chunk.text} without={chunk.headings.at(-1)} />
+          </div>
         </Paper>
       ))}
     </Stack>
@@ -62,19 +67,32 @@ interface Medium {
   height?: number | null
 }
 
-/** The media of a page: as they are stored, where the site has a channel; otherwise what the page names. */
-export function PageMedia({ run, page }: { run: string; page: Page }) {
+/** The files that the channel of the site keeps of a page; none where the site has no channel. */
+function useStoredMedia(run: string, page: Page) {
   const summary = useQuery(queries.summary(run))
   const channel = useQuery(channels.channelOfSite(summary.data?.site ?? ''))
   const stored = useQuery(channels.pageOfUrl(channel.data?.id ?? '', page.url))
+  const isPending = summary.isPending || channel.isPending || (channel.data && stored.isPending)
+  return { channel: channel.data, files: stored.data?.media, isPending }
+}
+
+/** Pictures of a page as they are stored here, by their address on the page. */
+export function useStoredPictures(run: string, page: Page): { pictures: Pictures; isPending: boolean } {
+  const { files, isPending } = useStoredMedia(run, page)
+  const pictures = useMemo(() => new Map((files ?? []).filter(isShownPicture).map((file) => [file.sourceUrl, file])), [files])
+  return { pictures, isPending: Boolean(isPending) && (page.media as Medium[]).some((each) => each.type === 'image') }
+}
+
+/** The media of a page: as they are stored, where the site has a channel; otherwise what the page names. */
+export function PageMedia({ run, page }: { run: string; page: Page }) {
+  const { channel, files = [], isPending } = useStoredMedia(run, page)
   const [shown, show] = useState('')
   const named = page.media as Medium[]
-  if (summary.isPending || channel.isPending || (channel.data && stored.isPending)) return <Loading />
-  const files = stored.data?.media ?? []
+  if (isPending) return <Loading />
   if (named.length === 0 && files.length === 0) return <Empty title={texts.detail.mediaNone} />
   return (
     <Stack gap="sm">
-      {channel.data && files.length > 0 && (
+      {channel && files.length > 0 && (
         <>
           <ul className="media-grid">
             {files.map((file) => (
@@ -83,7 +101,7 @@ export function PageMedia({ run, page }: { run: string; page: Page }) {
               </li>
             ))}
           </ul>
-          <Lightbox channel={channel.data} file={shown || null} files={files} show={show} />
+          <Lightbox channel={channel} file={shown || null} files={files} show={show} />
         </>
       )}
       {named.length > 0 && (
@@ -143,7 +161,7 @@ export function PageIssues({ run, page }: { run: string; page: Page }) {
   const findings = useQuery({ ...queries.findings(site, filter, 0), enabled: site !== '' })
   if (summary.isPending || audits.isPending || findings.isPending) return <Loading />
   const error = summary.error ?? audits.error ?? findings.error
-  if (error) return <Failure error={error} />
+  if (error && !findings.data) return <Failure error={error} retry={() => void Promise.all([summary.refetch(), audits.refetch(), findings.refetch()])} />
   const all = (
     <Anchor component={Link} href={sitePath(site, 'issues')} size="sm">
       {texts.detail.allIssues}

@@ -1,5 +1,5 @@
 /** A page as it was read: as an article, as Markdown and text, its source, its data, its links, and why it was crawled. */
-import { Accordion, Alert, Anchor, Button, CopyButton, Group, Stack, Tabs, Text, Title } from '@mantine/core'
+import { Alert, Anchor, Button, CopyButton, Group, Stack, Tabs, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
@@ -10,14 +10,14 @@ import { Empty, Facts, Failure, Loading, Screen, Section } from '../parts/frames
 import { Back, Check, Copy } from '../parts/icons'
 import { LocalTable, type LocalColumn } from '../parts/table'
 import { shownUrl, Time, WebLink } from '../parts/values'
-import { Markdown } from '../reading/Markdown'
+import { Markdown } from './Markdown'
 import { texts } from '../texts'
-import { Gates, UrlLink } from './Node'
-import { PageDiff } from './PageDiff'
-import { OtherAddresses, PageIssues, PageMedia, Passages, Screenshot } from './PageParts'
+import { Gates, UrlLink } from '../screens/Node'
+import { PageData } from './Data'
+import { PageDiff } from './Diff'
+import { OtherAddresses, PageIssues, PageMedia, Passages, Screenshot, useStoredPictures } from './parts'
 
 const VIEWS = ['reading', 'markdown', 'text', 'html', 'diff', 'data', 'chunks', 'media', 'links', 'issues', 'why'] as const
-const DATA = ['structured', 'meta', 'forms', 'actions', 'media', 'headings', 'landmarks', 'brand', 'rendering'] as const
 
 export default function PageScreen({ run }: { run: string }) {
   const [parameters] = useSearchParams()
@@ -25,17 +25,18 @@ export default function PageScreen({ run }: { run: string }) {
   const page = useQuery(queries.page(run, url))
   if (page.isPending) return <Loading />
   if (page.error instanceof ApiError && (page.error.status === 404 || page.error.status === 422)) return <NotRead run={run} url={url} />
-  if (page.error) return <Failure error={page.error} retry={() => void page.refetch()} />
+  if (page.isLoadingError) return <Failure error={page.error} retry={() => void page.refetch()} />
   return (
-    <Screen title={page.data.title || shownUrl(url)} heading={<Heading run={run} page={page.data} />} actions={<PageActions run={run} url={url} page={page.data} />}>
-      {page.data.description && (
-        <Text c="dimmed" size="sm" mt="calc(-1 * var(--mantine-spacing-sm))">
-          {page.data.description}
-        </Text>
-      )}
+    <Screen title={headingOf(page.data)} heading={<Heading run={run} page={page.data} />} actions={<PageActions run={run} url={url} page={page.data} />}>
       <Views run={run} url={url} page={page.data} />
     </Screen>
   )
+}
+
+/** The title, without the name of the site where the page has a heading without it. */
+function headingOf(page: Page): string {
+  const isPart = page.h1.length > 2 && page.title.toLowerCase().startsWith(page.h1.toLowerCase())
+  return (isPart ? page.h1 : page.title) || shownUrl(page.url)
 }
 
 function Heading({ run, page }: { run: string; page: Page }) {
@@ -43,9 +44,14 @@ function Heading({ run, page }: { run: string; page: Page }) {
     <Stack gap={4}>
       <BackToRun run={run} />
       <Title order={1} size="h2">
-        {page.title || shownUrl(page.url)}
+        {headingOf(page)}
       </Title>
       <WebLink url={page.url}>{page.url}</WebLink>
+      {page.description && (
+        <Text c="dimmed" size="sm" maw="46rem">
+          {page.description}
+        </Text>
+      )}
     </Stack>
   )
 }
@@ -110,11 +116,18 @@ function BackToRun({ run }: { run: string }) {
 /** Why the page cannot be shown. */
 function NotRead({ run, url }: { run: string; url: string }) {
   return (
-    <Screen title={texts.page.missing} heading={<BackToRun run={run} />}>
-      <Title order={1} size="h2">
-        {texts.page.missing}
-      </Title>
-      <WebLink url={url}>{url}</WebLink>
+    <Screen
+      title={texts.page.missing}
+      heading={
+        <Stack gap={4}>
+          <BackToRun run={run} />
+          <Title order={1} size="h2">
+            {texts.page.missing}
+          </Title>
+          <WebLink url={url}>{url}</WebLink>
+        </Stack>
+      }
+    >
       <Why run={run} url={url} />
     </Screen>
   )
@@ -148,7 +161,7 @@ function Views({ run, url, page }: { run: string; url: string; page: Page }) {
         <PageDiff run={run} url={url} />
       </Tabs.Panel>
       <Tabs.Panel value="data">
-        <Data page={page} />
+        <PageData page={page} />
       </Tabs.Panel>
       <Tabs.Panel value="chunks">
         <Passages run={run} url={url} />
@@ -170,6 +183,9 @@ function Views({ run, url, page }: { run: string; url: string; page: Page }) {
 }
 
 function Reading({ run, page }: { run: string; page: Page }) {
+  const { pictures, isPending } = useStoredPictures(run, page)
+  // Pictures that arrive later would move the text.
+  if (isPending) return <Loading />
   return (
     <div className="reading-columns">
       <div style={{ minWidth: 0 }}>
@@ -178,19 +194,24 @@ function Reading({ run, page }: { run: string; page: Page }) {
             {texts.page.noindex}
           </Alert>
         )}
-        {page.markdown.trim() ? <Markdown text={page.markdown} /> : <Empty title={texts.page.noContent} />}
+        {page.markdown.trim() ? (
+          <Markdown text={page.markdown} without={headingOf(page)} pictures={pictures} />
+        ) : (
+          <Empty title={texts.page.noContent} />
+        )}
       </div>
       <Stack>
         <Section title={texts.page.facts}>
           <Facts
             items={[
+            page.title !== headingOf(page) && page.title !== '' && [texts.page.title, page.title],
             page.author !== '' && [texts.page.author, page.author],
             page.published !== '' && [texts.page.published, page.published],
             page.modified !== '' && [texts.page.modified, page.modified],
             page.lang !== '' && [texts.page.language, page.lang],
             [texts.page.words, page.word_count.toLocaleString()],
             [texts.page.fetched, <Time value={page.fetched_at} />],
-            [texts.page.strategy, page.strategy || texts.none],
+            [texts.page.strategy, texts.page.strategies[page.strategy] ?? (page.strategy || texts.none)],
             page.canonical_url !== null && page.canonical_url !== page.url && [texts.page.canonical, shownUrl(page.canonical_url)],
             page.redirect_chain.length > 0 && [
               texts.node.redirects,
@@ -238,43 +259,10 @@ function Html({ run, url }: { run: string; url: string }) {
   )
 }
 
-function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined || (typeof value === 'object' && Object.keys(value).length === 0)
-}
-
-function Data({ page }: { page: Page }) {
-  const filled = DATA.filter((name) => !isEmpty(page[name]))
-  const empty = DATA.filter((name) => isEmpty(page[name]))
-  return (
-    <Stack>
-      <Accordion variant="contained" multiple defaultValue={filled.slice(0, 1)} order={2}>
-        {filled.map((name) => (
-          <Accordion.Item key={name} value={name}>
-            <Accordion.Control>
-              {texts.page.data[name]}
-              {Array.isArray(page[name]) && ` (${page[name].length})`}
-            </Accordion.Control>
-            <Accordion.Panel>
-              <pre className="source" tabIndex={0}>
-                {JSON.stringify(page[name], null, 2)}
-              </pre>
-            </Accordion.Panel>
-          </Accordion.Item>
-        ))}
-      </Accordion>
-      {empty.length > 0 && (
-        <Text size="sm" c="dimmed">
-          {empty.map((name) => texts.page.data[name]).join(', ')}: {texts.page.none}
-        </Text>
-      )}
-    </Stack>
-  )
-}
-
 function Links({ run, url }: { run: string; url: string }) {
   const links = useQuery(queries.links(run, url))
   if (links.isPending) return <Loading />
-  if (links.error) return <Failure error={links.error} retry={() => void links.refetch()} />
+  if (links.isLoadingError) return <Failure error={links.error} retry={() => void links.refetch()} />
   const { inlinks, outlinks } = links.data
   return (
     <Stack>
@@ -331,6 +319,6 @@ function LinkTable({ run, name, rows, none }: { run: string; name: string; rows:
 function Why({ run, url }: { run: string; url: string }) {
   const explanation = useQuery(queries.explanation(run, url))
   if (explanation.isPending) return <Loading />
-  if (explanation.error) return <Failure error={explanation.error} retry={() => void explanation.refetch()} />
+  if (explanation.isLoadingError) return <Failure error={explanation.error} retry={() => void explanation.refetch()} />
   return <Gates explanation={explanation.data} />
 }
