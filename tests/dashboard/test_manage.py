@@ -104,7 +104,7 @@ def test_a_tenant_is_created_suspended_resumed_and_deleted(hosting: Hosting, ope
     dialog = tab.get_by_role("dialog")
     dialog.get_by_label("Name").fill("acme")
     dialog.get_by_role("button", name="Create tenant").click()
-    expect(dialog).to_contain_text("a tenant is named acme already")
+    expect(dialog).to_contain_text("A tenant is named acme already.")
     dialog.get_by_label("Name").fill("bolt")
     dialog.get_by_role("button", name="Create tenant").click()
     expect(tab.get_by_text("The first token of the tenant")).to_be_visible()

@@ -29,7 +29,8 @@ def paths(served: Served) -> list[str]:
     site_path = f"/sites/{quote(served.site.origin.removeprefix('http://'), safe='')}"
     return [
         "/", "/runs", "/search?q=word", "/sites", f"/runs/{run}", f"/runs/{run}/urls", f"/runs/{run}/lineage",
-        f"/runs/{run}/hosts", f"/runs/{run}/events", f"/runs/{run}/page?url={url}", f"{site_path}/issues", f"{site_path}/insights", "/account",
+        f"/runs/{run}/hosts", f"/runs/{run}/events", f"/runs/{run}/page?url={url}", f"{site_path}/issues",
+        f"{site_path}/insights", "/account",
         "/account/users", "/account/audit", "/manage", "/manage/tenants/1", "/manage/queues", "/manage/deletions",
         "/manage/dead-letters", "/manage/backups", "/channels/some-channel",
     ]  # fmt: skip
@@ -190,7 +191,8 @@ def test_a_site_without_pages_is_no_dead_end(tmp_path: Path, open_screen: OpenSc
         screen = open_screen(server.api.port)
         for path, way in (
             ("/runs", "New crawl"), ("/sites", "New crawl"), ("/search", "New crawl"), ("/runs/no-such-run", "All runs"),
-            ("/channels/no-such-channel", "All channels"), ("/manage/tenants/987654", "All tenants"), ("/nowhere", "Go to the channels"),
+            ("/channels/no-such-channel", "All channels"), ("/manage/tenants/987654", "All tenants"),
+            ("/nowhere", "Go to the channels"),
         ):  # fmt: skip
             tab = screen.open(path)
             expect(tab.get_by_role("main").get_by_role("link", name=way).first, path).to_be_visible()

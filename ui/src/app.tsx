@@ -2,8 +2,8 @@
 import { ActionIcon, Anchor, AppShell, Burger, Container, Group, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useState } from 'react'
-import { Link, Route, Router, Switch, useLocation } from 'wouter'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { Link, Route, Router, Switch, useLocation, useSearch } from 'wouter'
 import { ApiError, signInWithCode, signOut, type Session } from './api/client'
 import * as queries from './api/queries'
 import { Boundary, Failure, Loading, Missing } from './parts/frames'
@@ -72,6 +72,7 @@ function useLoginFromLink(): Login {
 function Shell({ session }: { session: Session }) {
   const [isOpen, menu] = useDisclosure()
   const [place] = useLocation()
+  useFocusOnScreens(place)
   const running = useQuery(queries.runningRuns)
   const count = running.data?.pagination.total ?? 0
   const entries = [
@@ -185,6 +186,35 @@ function Shell({ session }: { session: Session }) {
       </AppShell.Main>
     </AppShell>
   )
+}
+
+/** What an address shows: its tabs and filters are parts of one screen, pages of a run are screens of their own. */
+function screenOf(place: string, search: string): string {
+  const page = place.endsWith('/page') ? new URLSearchParams(search).get('url') : ''
+  return `${place.split('/').slice(1, 3).join('/')} ${page}`
+}
+
+/** A new screen begins at its top, and takes the focus where what had it is gone, so that the keyboard and screen readers follow. */
+function useFocusOnScreens(place: string) {
+  const screen = screenOf(place, useSearch())
+  const shown = useRef(screen)
+  const isBack = useRef(false)
+  useEffect(() => {
+    const note = () => (isBack.current = true)
+    addEventListener('popstate', note)
+    return () => removeEventListener('popstate', note)
+  }, [])
+  useEffect(() => {
+    if (shown.current === screen) return
+    shown.current = screen
+    // The browser itself goes back to where a screen was scrolled to.
+    if (!isBack.current) scrollTo(0, 0)
+    isBack.current = false
+    const timer = setTimeout(() => {
+      if (document.activeElement === document.body) document.getElementById('content')?.focus({ preventScroll: true })
+    })
+    return () => clearTimeout(timer)
+  }, [screen])
 }
 
 /** The name of a site in an address: the router leaves the colon before a port encoded. */

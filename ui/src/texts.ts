@@ -544,6 +544,7 @@ export const texts = {
     audit: {
       columns: { number: 'No.', at: 'Time', actor: 'Who', action: 'Action', object: 'Object', address: 'Address' },
       filter: 'Filter',
+      examples: { action: 'token.created', object: 'tenant:7' },
       verify: 'Verify the log',
       intact: (count: number) => `Intact: ${plural(count, 'record continues', 'records continue')} the chain.`,
       broken: (seq: number) => `The chain is broken at record ${seq}: a record was changed or removed.`,

@@ -99,8 +99,8 @@ function Filter({ action, object, apply }: FilterProps) {
   return (
     <form onSubmit={submit}>
       <Group gap="xs" align="flex-end">
-        <TextInput label={words.columns.action} placeholder="token.created" value={typedAction} onChange={(event) => setAction(event.currentTarget.value)} />
-        <TextInput label={words.columns.object} placeholder="tenant:7" value={typedObject} onChange={(event) => setObject(event.currentTarget.value)} />
+        <TextInput label={words.columns.action} placeholder={words.examples.action} value={typedAction} onChange={(event) => setAction(event.currentTarget.value)} />
+        <TextInput label={words.columns.object} placeholder={words.examples.object} value={typedObject} onChange={(event) => setObject(event.currentTarget.value)} />
         <Button type="submit" variant="default">
           {words.filter}
         </Button>

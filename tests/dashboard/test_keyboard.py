@@ -1,0 +1,157 @@
+"""The way of a newcomer with the keyboard alone: every stop is visible, nothing holds the focus, and dialogs give it back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+from tests.dashboard.conftest import OpenScreen
+from tests.dashboard.test_newcomer import PAGES
+from tests.interfaces.test_api_process import serve_process
+from tests.support.http_server import serve_site, site
+
+TOKEN = "a-token-for-the-keyboard"
+MOST_STOPS = 90
+_IS_VISIBLE = """() => {
+  const at = document.activeElement;
+  if (!at || at === document.body || at.id === 'content') return '';
+  const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(at);
+  const isOutlined = (style) => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
+  const box = at.getBoundingClientRect();
+  const isField = at.matches('input, select, textarea');
+  // Fields change the colour of their border; boxes and switches outline what is drawn beside them.
+  const primary = getComputedStyle(document.documentElement).getPropertyValue('--mantine-primary-color-filled').trim();
+  const probe = document.createElement('i');
+  probe.style.color = primary;
+  document.body.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  const around = [at, at.nextElementSibling, at.parentElement].filter(Boolean).map((each) => getComputedStyle(each));
+  const isShown = isOutlined({ outlineStyle, outlineWidth }) || boxShadow.includes('rgb')
+    || around.some(isOutlined) || (isField && around.some((style) => style.borderTopColor === colour));
+  const isInside = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+  return isShown && isInside ? '' : `${isInside ? 'not outlined' : 'outside of the window'}: ${at.outerHTML.slice(0, 160)}`;
+}"""
+
+
+def check_focus(tab: Page) -> None:
+    """Fail where the focus cannot be seen."""
+    assert tab.evaluate(_IS_VISIBLE) == ""
+
+
+def tab_to(tab: Page, target: Locator) -> None:
+    """Press Tab until this has the focus."""
+    expect(target).to_be_visible()
+    for _ in range(MOST_STOPS):
+        if target.evaluate("(element) => element === document.activeElement"):
+            return
+        tab.keyboard.press("Tab")
+        check_focus(tab)
+    raise AssertionError(f"{MOST_STOPS} times Tab does not lead to {target}")
+
+
+def enter(tab: Page, target: Locator) -> None:
+    tab_to(tab, target)
+    tab.keyboard.press("Enter")
+
+
+def open_tab(tab: Page, name: str) -> None:
+    """Go to the strip of tabs, along it with the arrow keys, and open one."""
+    tab_to(tab, tab.locator("[role=tab][aria-selected=true]"))
+    target = tab.get_by_role("tab", name=name, exact=True)
+    for _ in range(10):
+        if target.evaluate("(element) => element === document.activeElement"):
+            break
+        tab.keyboard.press("ArrowRight")
+        check_focus(tab)
+    tab.keyboard.press("Enter")
+    expect(target).to_have_attribute("aria-selected", "true")
+
+
+def check_structure(tab: Page) -> None:
+    """One main landmark, one first heading, a named navigation, and no level of headings left out."""
+    expect(tab.get_by_role("main")).to_have_count(1)
+    expect(tab.get_by_role("heading", level=1)).to_have_count(1)
+    levels = tab.locator("main").evaluate(
+        "(main) => [...main.querySelectorAll('h1,h2,h3,h4,h5,h6')].map((each) => +each.tagName[1])"
+    )
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), levels
+
+
+def test_the_way_of_a_newcomer_needs_no_mouse(tmp_path: Path, open_screen: OpenScreen) -> None:
+    with (
+        serve_site(site(PAGES), host="localhost") as http_server,
+        serve_process(tmp_path, http_server, env={"SITELORE_TOKENS": TOKEN}) as server,
+    ):
+        screen = open_screen(server.api.port)
+        tab = screen.open("/")
+        expect(tab.get_by_label("Token")).to_be_focused()
+        tab.keyboard.type(TOKEN)
+        tab.keyboard.press("Enter")
+
+        # Start a crawl; the way around the navigation is the first stop.
+        expect(tab.get_by_label("Website address")).to_be_focused()
+        check_structure(tab)
+        tab_to(tab, tab.get_by_role("link", name="Skip to the content"))
+        tab.keyboard.press("Enter")
+        expect(tab.get_by_role("main")).to_be_focused()
+        tab_to(tab, tab.get_by_label("Website address"))
+        tab.keyboard.type(http_server.url("/"))
+        tab.keyboard.press("Enter")
+
+        # Watch it, and read a page.
+        expect(tab.get_by_text("Completed", exact=True)).to_be_visible(timeout=60_000)
+        check_structure(tab)
+        open_tab(tab, "Pages")
+        enter(tab, tab.get_by_role("region", name="Pages of the channel").get_by_role("link", name="/boats"))
+        expect(tab.get_by_role("heading", name="Boats", level=1)).to_be_visible()
+        expect(tab.get_by_role("main")).to_be_focused()
+        check_structure(tab)
+        open_tab(tab, "Data")
+
+        # Search; `/` leads to the field from everywhere on the screen.
+        enter(tab, tab.get_by_role("navigation", name="Main").get_by_role("link", name="Search"))
+        expect(tab.get_by_text("not indexed yet")).to_have_count(0, timeout=60_000)
+        tab_to(tab, tab.get_by_role("button", name="Search", exact=True))
+        tab.keyboard.press("/")
+        expect(tab.get_by_role("searchbox")).to_be_focused()
+        tab.keyboard.type("nets")
+        tab.keyboard.press("Enter")
+        expect(tab.get_by_role("link", name="Nets").first).to_be_visible()
+        check_structure(tab)
+
+        # Open an issue. A dialog takes the focus and gives it back.
+        enter(tab, tab.get_by_role("navigation", name="Main").get_by_role("link", name="Channels"))
+        enter(tab, tab.get_by_role("main").get_by_role("link", name=re.compile("Harbour|localhost")).first)
+        open_tab(tab, "Issues")
+        enter(tab, tab.get_by_role("button", name="Check the site"))
+        enter(tab, tab.get_by_role("button", name="Page is gone"))
+        ignore = tab.get_by_role("button", name="Ignore", exact=False).first
+        enter(tab, ignore)
+        dialog = tab.get_by_role("dialog")
+        expect(dialog).to_be_visible()
+        for _ in range(12):
+            tab.keyboard.press("Tab")
+            assert dialog.evaluate("(element) => element.contains(document.activeElement)"), "the focus leaves the dialog"
+        tab.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        expect(ignore).to_be_focused()
+        tab.keyboard.press("Enter")
+        tab_to(tab, dialog.get_by_label("Reason"))
+        tab.keyboard.type("It is meant to be gone.")
+        enter(tab, dialog.get_by_role("button", name="Ignore", exact=True))
+        expect(dialog).to_have_count(0)
+        check_structure(tab)
+
+        # Set a schedule.
+        open_tab(tab, "Settings")
+        tab_to(tab, tab.get_by_label("Crawl it again"))
+        tab.keyboard.type("Every M")
+        expect(tab.get_by_label("Crawl it again")).to_have_value("weekly")
+        enter(tab, tab.get_by_role("button", name="Save settings").first)
+        expect(tab.get_by_text("Saved.", exact=True)).to_be_visible()
+        check_structure(tab)
+
+        enter(tab, tab.get_by_role("button", name="Sign out"))
+        expect(tab.get_by_label("Token")).to_be_focused()
