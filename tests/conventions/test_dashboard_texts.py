@@ -8,7 +8,7 @@ from tests.conventions.project import ROOT
 
 SOURCES = ROOT / "ui" / "src"
 # Words between tags, and in attributes that people read or hear.
-_BETWEEN_TAGS = re.compile(r"(?:^\s*|[\"'}\w]>)([A-Z][a-z]+(?: [\w’',.-]+)*[.!?…]?)(?:</|\s*$)")
+_BETWEEN_TAGS = re.compile(r"(?:^\s*|[\"'}\w]>)([A-Z][a-z]+(?: [\w',.-]+)*[.!?…]?)(?:</|\s*$)")
 _ATTRIBUTE = re.compile(
     r"\b(?:aria-label|title|label|placeholder|alt|hint|description|word|content)=\"([^\"]*[A-Za-z]{2}[^\"]*)\""
 )

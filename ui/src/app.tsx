@@ -199,6 +199,9 @@ function useFocusOnScreens(place: string) {
   const screen = screenOf(place, useSearch())
   const shown = useRef(screen)
   const isBack = useRef(false)
+  // What has the focus while the new screen is drawn; it may stay in the document, hidden, until a script has arrived.
+  const focused = useRef<Element | null>(null)
+  if (shown.current !== screen) focused.current = document.activeElement
   useEffect(() => {
     const note = () => (isBack.current = true)
     addEventListener('popstate', note)
@@ -210,10 +213,10 @@ function useFocusOnScreens(place: string) {
     // The browser itself goes back to where a screen was scrolled to.
     if (!isBack.current) scrollTo(0, 0)
     isBack.current = false
-    const timer = setTimeout(() => {
-      if (document.activeElement === document.body) document.getElementById('content')?.focus({ preventScroll: true })
-    })
-    return () => clearTimeout(timer)
+    const content = document.getElementById('content')
+    const { activeElement } = document
+    const isLeft = activeElement === focused.current && content?.contains(activeElement)
+    if (activeElement === document.body || isLeft) content?.focus({ preventScroll: true })
   }, [screen])
 }
 
