@@ -67,7 +67,7 @@ async def _run_of(ledger: SqlLedger, urls: int) -> RunId:
 
 
 def _queries(ledger: SqlLedger, run: RunId, urls: int) -> Mapping[str, Callable[[], Awaitable[Any]]]:
-    rows, facets = partial(ledger.list_rows, run), partial(ledger.url_facets, run)
+    rows, facets = partial(ledger.list_run_urls, run), partial(ledger.url_facets, run)
     missing = frozenset({UrlState.NOT_FOUND})
     return {
         "first page": lambda: rows(UrlListing(limit=_LIMIT)),

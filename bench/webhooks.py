@@ -58,7 +58,7 @@ class Sending:
         await self.webhooks.release_all()  # as the one process of a data directory does
         while (due := await self.webhooks.next_due()) is not None:
             self.offset += max(0.0, due - self.clock())
-            await self.service.sender.run_due()
+            await self.service.sender.send_due_deliveries()
 
 
 async def child(database: Path) -> None:

@@ -133,16 +133,16 @@ class Feedback:
 class HostGate(Protocol):
     """The rate limit of each host (politeness)."""
 
-    async def enter(self, host: str, pace: Pace) -> float:
+    async def acquire(self, host: str, pace: Pace) -> float:
         """Take a slot: 0.0 when the request may start, else the seconds to wait before trying again."""
 
-    def sent(self, host: str) -> None:
+    def mark_sent(self, host: str) -> None:
         """The request is sent only now, because a connection had to be opened first: the gap counts from here."""
 
-    async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
+    async def release(self, host: str, pace: Pace, feedback: Feedback) -> None:
         """Release the slot and adapt gap and backoff to the outcome."""
 
-    async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
+    async def set_crawl_delay(self, host: str, pace: Pace, delay_s: float) -> None:
         """Apply a Crawl-delay of robots.txt, up to the pace's cap."""
 
     async def closed_hosts(self) -> Collection[str]:
@@ -383,7 +383,7 @@ class Ledger(Protocol):
     async def count_runs(self, text: str = "") -> dict[str, int]:
         """The number of the tenant's runs in each state, of sites whose name contains the text."""
 
-    async def list_rows(self, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
+    async def list_run_urls(self, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
         """A page of a run's URLs, and the total; without sitemap rows."""
 
     async def url_facets(self, run: RunId, listing: UrlListing) -> UrlFacets:

@@ -166,16 +166,16 @@ async def test_the_canary_is_out_of_reach_for_a_name_that_resolves_to_it(hostile
 class OpenGate:
     """A gate without waits: the test is about robots.txt, not about the rate limit."""
 
-    async def enter(self, host: str, pace: Pace) -> float:
+    async def acquire(self, host: str, pace: Pace) -> float:
         return 0.0
 
-    def sent(self, host: str) -> None:
+    def mark_sent(self, host: str) -> None:
         pass
 
-    async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
+    async def release(self, host: str, pace: Pace, feedback: Feedback) -> None:
         return None
 
-    async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
+    async def set_crawl_delay(self, host: str, pace: Pace, delay_s: float) -> None:
         return None
 
     async def closed_hosts(self) -> Collection[str]:

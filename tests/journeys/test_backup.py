@@ -68,8 +68,8 @@ async def test_a_backup_made_during_a_crawl_is_restored_byte_for_byte(tmp_path: 
         [finished] = [run["run"] for run in json.loads(run_cli("runs", "--json", "--data", str(data)).out)]
         before = exports(data, finished, tmp_path / "before")
         async with embedded(data, writing=True) as app:
-            await app.media.of(DEFAULT_TENANT).files.put(PICTURE, b"picture")
-            await app.media.of(DEFAULT_TENANT).files.put(SCREENSHOT, b"screenshot")
+            await app.media.for_tenant(DEFAULT_TENANT).files.put(PICTURE, b"picture")
+            await app.media.for_tenant(DEFAULT_TENANT).files.put(SCREENSHOT, b"screenshot")
             second.delay_s = 0.05
             crawling = asyncio.create_task(run_to_its_end(app, second))
             assert await asyncio.to_thread(second.wait_for_hits, 5)
@@ -89,8 +89,8 @@ async def test_a_backup_made_during_a_crawl_is_restored_byte_for_byte(tmp_path: 
         assert restored.code == 0, restored.err
         assert exports(data, finished, tmp_path / "after") == before
         async with embedded(data, writing=False) as app:
-            assert await app.media.of(DEFAULT_TENANT).files.get(PICTURE) == b"picture"
-            assert await app.media.of(DEFAULT_TENANT).files.get(SCREENSHOT) == b"screenshot"
+            assert await app.media.for_tenant(DEFAULT_TENANT).files.get(PICTURE) == b"picture"
+            assert await app.media.for_tenant(DEFAULT_TENANT).files.get(SCREENSHOT) == b"screenshot"
         resumed = run_cli("crawl", "--resume", "--data", str(data), "--json")
         assert resumed.code == 0, resumed.err
         assert json.loads(resumed.out)["run"] == running.id
@@ -202,7 +202,7 @@ async def test_servers_are_backed_up_and_restored_into_an_empty_database(servers
                 tenant = await app.queue.create_tenant("other", app.clock())
                 before = await export(app, result.run)
                 for key in (PICTURE, SCREENSHOT):
-                    await app.media.of(tenant.id).files.put(key, key.encode())
+                    await app.media.for_tenant(tenant.id).files.put(key, key.encode())
                 second.delay_s = 0.05
                 crawling = asyncio.create_task(run_to_its_end(app, second))
                 assert await asyncio.to_thread(second.wait_for_hits, 5)
@@ -229,7 +229,7 @@ async def test_servers_are_backed_up_and_restored_into_an_empty_database(servers
                 for row in result.rows.values():
                     assert row.document is None or await app.blobs.get(row.document)
                 for key in (PICTURE, SCREENSHOT):
-                    assert await app.media.of(tenant.id).files.get(key) == key.encode()
+                    assert await app.media.for_tenant(tenant.id).files.get(key) == key.encode()
                 assert [stored.name for stored in await app.queue.tenants()] == ["default", tenant.name]
                 assert await app.ledger.for_tenant(tenant.id).runs() == [], "row-level security is in place again"
                 unfinished = await app.ledger.run(running.id)

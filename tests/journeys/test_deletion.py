@@ -25,9 +25,9 @@ from sitelore.app.operations.deletion import (
     delete_site,
     delete_tenant,
     keep_deleting_expired,
-    keep_rewriting_files,
-    purge_blobs,
-    sweep_blobs,
+    keep_vacuuming,
+    purge_deleted_blobs,
+    soft_delete_unreferenced_blobs,
 )
 from sitelore.app.wiring import embedded
 from sitelore.crawl.context import Progress
@@ -93,10 +93,10 @@ async def site_of(app: App, result: CrawlResult) -> None:
 async def crawl_marked(app: App, http_server: HttpServer) -> CrawlResult:
     """Crawl the marked site twice, with a change of a page in between, and index it."""
     await crawl_in(app, crawl_settings(http_server.url()))
-    await app.search_service.update_words(asyncio.Event())
+    await app.search_service.update_lexical_index(asyncio.Event())
     http_server.edit(f"/{MARKER}-3")
     result = await crawl_in(app, crawl_settings(http_server.url()))
-    await app.search_service.update_words(asyncio.Event())
+    await app.search_service.update_lexical_index(asyncio.Event())
     return result
 
 
@@ -129,7 +129,7 @@ async def test_a_site_deleted_beside_a_crawl_leaves_no_byte_and_the_crawl_is_und
             assert not crawling.done()
             assert left_of(data, contents) == []
             while not crawling.done():  # sweeps at every moment of the crawl
-                await sweep_blobs(app.ledger, app.blobs, app.clock())
+                await soft_delete_unreferenced_blobs(app.ledger, app.blobs, app.clock())
             assert await crawling == expected
             assert await app.search_service.sites() != []
     assert left_of(data, contents) == []
@@ -149,7 +149,7 @@ async def test_a_server_writes_its_files_anew_after_the_request_that_deletes(tmp
             assert due.exists()
     async with embedded(tmp_path, writing=True) as app:
         stop = asyncio.Event()
-        rewriting = asyncio.create_task(keep_rewriting_files(app, stop, interval_s=0.01))
+        rewriting = asyncio.create_task(keep_vacuuming(app, stop, interval_s=0.01))
         async with asyncio.timeout(20):
             while due.exists():  # noqa: ASYNC110 - there is no event
                 await asyncio.sleep(0.02)
@@ -263,10 +263,10 @@ async def test_nothing_of_a_deleted_tenant_is_left_in_files_or_logs(
             endpoint, secret = await webhooks.create(tenant.id, f"{hook.url}/{MARKER}")
             run = await start_run(own.ledger, crawl_settings(marked.url()), app.clock(), app.redaction)
             assert (await app.crawl(run, Progress(), asyncio.Event())).state is RunState.COMPLETED
-            await app.search.service(tenant.id).update_words(asyncio.Event())
-            assert await webhooks.sender.run_due() == 1
+            await app.search.service(tenant.id).update_lexical_index(asyncio.Event())
+            assert await webhooks.sender.send_due_deliveries() == 1
             assert hook.requests
-            files = app.media.of(tenant.id).files
+            files = app.media.for_tenant(tenant.id).files
             for key in (f"images/{'a' * 64}.png", screenshot_key("0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", 1)):
                 await files.put(key, MARKER.encode())
             contents = [*stored_bytes(tmp_path), secret.removeprefix("whsec_").encode(), endpoint.id.encode(), run.id.encode()]
@@ -295,8 +295,8 @@ async def test_on_servers_a_deleted_site_is_readable_until_it_is_purged(servers:
             await site_of(app, result)
             assert [key async for key in app.blobs.keys(app.clock() + 60)] == []
             assert await app.blobs.get(key)
-            assert await purge_blobs(app.ledger, app.blobs, app.clock() - 3600) == 0
-            assert await purge_blobs(app.ledger, app.blobs, app.clock() + 60) > 0
+            assert await purge_deleted_blobs(app.ledger, app.blobs, app.clock() - 3600) == 0
+            assert await purge_deleted_blobs(app.ledger, app.blobs, app.clock() + 60) > 0
             with pytest.raises(KeyError):
                 await app.blobs.get(key)
             assert not [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]

@@ -21,7 +21,7 @@ from tests.support.pictures import picture, png_bomb
 from tests.support.workers import crawl_with_workers, scaled_app, worker_pool
 
 from sitelore.app.app import App
-from sitelore.app.operations.deletion import delete_site, purge_media, sweep_media
+from sitelore.app.operations.deletion import delete_site, purge_deleted_media, soft_delete_unreferenced_media
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import MediaCounts
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME
@@ -55,7 +55,7 @@ async def crawl(data: Path, settings: CrawlSettings) -> MediaCrawl:
 
 async def media_of(app: App, result: CrawlResult) -> MediaCrawl:
     """What a finished crawl stored."""
-    opened = app.media.of(DEFAULT_TENANT)
+    opened = app.media.for_tenant(DEFAULT_TENANT)
     media, total = await opened.library.list_media(MediaListing(result.run.site, limit=1000))
     assert total == len(media)
     rows = {
@@ -151,7 +151,7 @@ async def test_media_are_filtered_and_sorted(tmp_path: Path) -> None:
         settings = crawl_settings(server.url("/"), media=ALL, max_pages=1)
         async with embedded(tmp_path, writing=True) as app:
             site_id = (await crawl_in(app, settings)).run.site
-            library = app.media.of(DEFAULT_TENANT).library
+            library = app.media.for_tenant(DEFAULT_TENANT).library
 
             async def names(**listing: Any) -> list[str]:
                 listed, total = await library.list_media(MediaListing(site_id, **listing))
@@ -326,7 +326,7 @@ async def test_documents_are_found_by_search_and_no_pages_of_the_export(tmp_path
         done = await crawl(tmp_path, crawl_settings(server.url("/"), media=ALL))
         assert server.url("/report.pdf") not in done.result.rows
         async with embedded(tmp_path, writing=True) as app:
-            await app.search_service.update_words(asyncio.Event())
+            await app.search_service.update_lexical_index(asyncio.Event())
             hits = await app.search_service.search(SearchQuery("annual report", mode=SearchMode.LEXICAL))
             assert server.url("/report.pdf") in {str(hit.chunk.url) for hit in hits.hits}
 
@@ -344,20 +344,20 @@ async def test_deleting_a_site_leaves_no_byte_of_its_media(tmp_path: Path) -> No
         tenant = await app.queue.find_tenant(DEFAULT_TENANT_NAME)
         assert tenant is not None
         await delete_site(app, tenant, gone.result.run.site)
-        left, _ = await app.media.of(DEFAULT_TENANT).library.list_media(MediaListing())
+        left, _ = await app.media.for_tenant(DEFAULT_TENANT).library.list_media(MediaListing())
     assert [each.key for each in left] == list(on_disk(tmp_path)) == [kept.media[0].key]
 
 
 async def test_files_without_a_row_are_swept_and_pending_ones_are_kept(tmp_path: Path) -> None:
     async with embedded(tmp_path, writing=True) as app:
-        media = app.media.of(DEFAULT_TENANT)
+        media = app.media.for_tenant(DEFAULT_TENANT)
         for digit in "ab":
             await media.files.put(f"images/{digit * 64}.png", b"x")
         media.hold(f"images/{'a' * 64}.png")
-        assert await sweep_media(app.ledger, media, math.inf) == 1
+        assert await soft_delete_unreferenced_media(app.ledger, media, math.inf) == 1
         assert list(on_disk(tmp_path)) == [f"images/{'a' * 64}.png"]
         media.release(f"images/{'a' * 64}.png")
-        assert await sweep_media(app.ledger, media, math.inf) == 1
+        assert await soft_delete_unreferenced_media(app.ledger, media, math.inf) == 1
 
 
 async def test_a_killed_crawl_loses_no_file_and_stores_none_twice(tmp_path: Path) -> None:
@@ -378,7 +378,9 @@ async def test_a_killed_crawl_loses_no_file_and_stores_none_twice(tmp_path: Path
         assert run.state == "COMPLETED"
         killed = await media_of(app, CrawlResult(run, {}, await app.ledger.counts(run.id)))
         assert outcome(killed)[:4] == expected[:4]
-        assert await sweep_media(app.ledger, app.media.of(DEFAULT_TENANT), math.inf) <= 64, "files of unwritten settlements"
+        assert await soft_delete_unreferenced_media(app.ledger, app.media.for_tenant(DEFAULT_TENANT), math.inf) <= 64, (
+            "files of unwritten settlements"
+        )
     assert on_disk(tmp_path / "killed") == {key: len(data) for key, data in killed.stored.items()}
 
 
@@ -395,11 +397,11 @@ async def test_workers_on_servers_store_the_same_files_as_one_process(servers: L
                     done = await media_of(app, CrawlResult(run, {}, await app.ledger.counts(run.id)))
                     assert outcome(done)[:4] == expected[:4], f"{workers} workers"
                 pool.stop()
-            media = app.media.of(DEFAULT_TENANT)
-            assert await sweep_media(app.ledger, media, math.inf) == 0
+            media = app.media.for_tenant(DEFAULT_TENANT)
+            assert await soft_delete_unreferenced_media(app.ledger, media, math.inf) == 0
             stored = {key async for key in media.files.keys(math.inf)}
             assert stored == {each.key for each in done.media}
             await media.files.delete([done.media[0].key], math.inf)
             assert await media.files.get(done.media[0].key) == done.stored[done.media[0].key], "deleted files stay readable"
-            assert await purge_media(app.ledger, media, math.inf) == 0
+            assert await purge_deleted_media(app.ledger, media, math.inf) == 0
             assert {key async for key in media.files.keys(math.inf)} == stored, "what a row refers to is restored"

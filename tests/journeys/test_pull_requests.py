@@ -22,7 +22,7 @@ from tests.unit.audit.sites import html
 
 from sitelore.app.app import App
 from sitelore.app.audit.phase import audit_run
-from sitelore.app.audit.pull_requests import MAX_FILES, FixSelection, FixService, TooManyRequests
+from sitelore.app.audit.pull_requests import MAX_FILES, FixSelection, FixService, RepositoryLimitReached
 from sitelore.app.wiring import embedded
 from sitelore.fetch.access import RunAccess
 from sitelore.fetch.guard import AddressGuard
@@ -72,7 +72,7 @@ class World:
     async def request(self, selection: FixSelection = LANG) -> FixRequest:
         """Queue a request and work on it."""
         queued = await self.service.request(TENANT, self.site, "127.0.0.1", selection, "ann@mill.test")
-        done = await self.service.work_on(TENANT, queued.id)
+        done = await self.service.claim_and_process(TENANT, queued.id)
         assert done is not None
         assert await self.service.find(TENANT, self.site, queued.id) == done
         return done
@@ -200,9 +200,9 @@ async def test_a_request_whose_process_died_after_the_push_or_the_opening_is_rep
     with monkeypatch.context() as patched:
         patched.setattr(HostApi, "open_or_update", die)
         with pytest.raises(asyncio.CancelledError):
-            await world.service.work_on(TENANT, queued.id)
+            await world.service.claim_and_process(TENANT, queued.id)
     assert world.host.branches() == ["main", queued.branch]
-    assert await world.service.work_on(TENANT, queued.id) is None  # leased
+    assert await world.service.claim_and_process(TENANT, queued.id) is None  # leased
     first = await world.request()
     assert (first.id, first.state, first.number) == (queued.id, FixState.OPEN, 1)
     await world.service._store.save_fix(replace(first, number=None, url="", state=FixState.QUEUED))
@@ -246,7 +246,7 @@ async def test_a_long_pause_gives_the_request_back_to_the_queue(world: World) ->
     assert (request.state, request.error) == (FixState.QUEUED, "answered 429; it is tried again later")
     assert 800 < request.due_at - world.app.clock() <= 900
     assert world.waits == []
-    assert await world.service.run_due() == 0
+    assert await world.service.process_due_requests() == 0
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ async def test_git_connects_only_where_the_address_guard_allows(world: World) ->
         with pytest.raises(git_repository.GitRefused, match="the address is not allowed"):
             await git.heads("main")
     queued = await closed.request(TENANT, world.site, "127.0.0.1", LANG)
-    done = await closed.work_on(TENANT, queued.id)
+    done = await closed.claim_and_process(TENANT, queued.id)
     assert done is not None
     assert done.state is FixState.FAILED
 
@@ -370,7 +370,7 @@ async def test_a_revoked_repository_ends_what_is_queued(world: World) -> None:
     await world.connect()
     queued = await world.service.request(TENANT, world.site, "127.0.0.1", LANG)
     assert await world.service.disconnect(TENANT, world.site)
-    assert await world.service.run_due() == 1
+    assert await world.service.process_due_requests() == 1
     done = await world.service.find(TENANT, world.site, queued.id)
     assert done is not None
     assert (done.state, done.error) == (FixState.FAILED, "the repository is not connected any more")
@@ -404,7 +404,7 @@ async def test_open_pull_requests_of_a_repository_are_limited(world: World) -> N
     await world.connect()
     for number in range(MAX_OPEN_REQUESTS):
         await world.service.request(TENANT, world.site, "127.0.0.1", FixSelection(keys=(f"{number:020}",)))
-    with pytest.raises(TooManyRequests, match="review them first"):
+    with pytest.raises(RepositoryLimitReached, match="review them first"):
         await world.service.request(TENANT, world.site, "127.0.0.1", LANG)
     with pytest.raises(UsageError, match="no patches exist"):
         await world.service.request(TENANT, world.site, "127.0.0.1", FixSelection(rules=("page-gone",)))

@@ -18,7 +18,7 @@ from tests.support.http_server import Answer, HttpServer, Pages, page, prose, se
 from tests.support.spa import SPA_SITES, Article, articles, document, react, static_site
 
 from sitelore.app.app import App
-from sitelore.app.operations.deletion import sweep_media
+from sitelore.app.operations.deletion import soft_delete_unreferenced_media
 from sitelore.app.wiring import embedded
 from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
@@ -265,7 +265,7 @@ async def test_rendered_pages_can_be_explained_exported_and_reprocessed(app: App
 
 
 async def test_screenshots_are_files_of_the_channel_and_go_with_their_page(app: App, tmp_path: Path) -> None:
-    channels, media = app.open_channels(), app.media.of(DEFAULT_TENANT)
+    channels, media = app.open_channels(), app.media.for_tenant(DEFAULT_TENANT)
     with serve_site(static_site(articles(2))) as http_server:
         service = ChannelService(channels, app.clock, allow_private=(http_server.origin.removeprefix("http://"),))
         own = ChannelSettings(include_media=False, screenshots=Screenshots.ALL)
@@ -281,13 +281,13 @@ async def test_screenshots_are_files_of_the_channel_and_go_with_their_page(app: 
     assert (await channels.statistics(channel)).screenshots == len(pages) == 3
     for row in result.rows.values():
         assert row.screenshot is None or (await app.blobs.get(row.screenshot)).startswith(b"\xff\xd8\xff")
-    assert await sweep_media(app.ledger, media, math.inf) == 0, "pages refer to them"
+    assert await soft_delete_unreferenced_media(app.ledger, media, math.inf) == 0, "pages refer to them"
     deleted, *kept = pages
     assert await channels.delete_page(channel.site, deleted.id)
     await app.media_service(DEFAULT_TENANT).delete_screenshot(deleted.screenshot)
     assert {path.name for path in folder.iterdir()} == {f"{page.id}.jpg" for page in kept}
     assert await channels.delete_page(channel.site, kept[0].id)
-    assert await sweep_media(app.ledger, media, math.inf) == 1
+    assert await soft_delete_unreferenced_media(app.ledger, media, math.inf) == 1
 
 
 async def test_the_brand_of_a_home_page_is_read_in_the_browser_and_stored(app: App) -> None:

@@ -361,12 +361,12 @@ async def test_rules_about_the_search_index_fire(tmp_path: Path) -> None:
         service = here.app.search.service(DEFAULT_TENANT)
         here.web.serve(base, {"/": html(links=" ".join(pages)), **pages})
         await here.crawl(f"{base}/")
-        await service.update_words(_never())
+        await service.update_lexical_index(_never())
         here.web.serve(base, {path: Reply("Not here", 404) for path in list(pages)[:6]})
         for _ in range(2):
             here.wait(1)
             run = await here.crawl(f"{base}/")
-            await service.update_words(_never())
+            await service.update_lexical_index(_never())
         urls = places(await audit_run(here.app, run))
     assert urls["index-holds-gone"] == {f"{base}{path}" for path in list(pages)[:6]}
     assert urls["index-holds-noindex"] == {f"{base}/p9"}

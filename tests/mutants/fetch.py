@@ -261,8 +261,8 @@ MUTANTS = (
     Mutant(
         "gate-entered-after-one-wait",
         "fetch/politeness.py",
-        "while wait_s := await self._gate.enter(host, self._pace):",
-        "if wait_s := await self._gate.enter(host, self._pace):",
+        "while wait_s := await self._gate.acquire(host, self._pace):",
+        "if wait_s := await self._gate.acquire(host, self._pace):",
         "After one wait a request starts without a permission of the gate.",
         _POLITENESS,
     ),
@@ -270,17 +270,17 @@ MUTANTS = (
         "failed-request-keeps-its-slot",
         "fetch/politeness.py",
         "        try:\n            result = await request()\n            outcome = feedback(result)\n        finally:\n"
-        "            await self._gate.leave(host, self._pace, outcome)\n",
+        "            await self._gate.release(host, self._pace, outcome)\n",
         "        result = await request()\n        outcome = feedback(result)\n"
-        "        await self._gate.leave(host, self._pace, outcome)\n",
+        "        await self._gate.release(host, self._pace, outcome)\n",
         "A request that raises or is cancelled keeps its slot of the host.",
         _POLITENESS,
     ),
     Mutant(
         "leave-not-awaited",
         "fetch/politeness.py",
-        "            await self._gate.leave(host, self._pace, outcome)\n",
-        "            self._gate.leave(host, self._pace, outcome)\n",
+        "            await self._gate.release(host, self._pace, outcome)\n",
+        "            self._gate.release(host, self._pace, outcome)\n",
         "A missing `await`: no request ever gives its slot back.",
         _POLITENESS,
     ),

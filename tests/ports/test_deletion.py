@@ -20,7 +20,7 @@ from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, admit_all, facts, leases, u
 from tests.support.qdrant import fake_qdrant
 
-from sitelore.app.operations.deletion import purge_blobs, sweep_blobs
+from sitelore.app.operations.deletion import purge_deleted_blobs, soft_delete_unreferenced_blobs
 from sitelore.model.document import Blob, PageLink
 from sitelore.model.frontier import Effects, IdempotencyKey, Offer, Run, Settlement, Source, Verdict
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanBytes, CleanText, RunId, SiteId, TenantId
@@ -347,7 +347,7 @@ async def keys_of(blobs: TenantBlobs) -> set[BlobKey]:
 
 
 async def sweep(references: References, blobs: TenantBlobs, stored_before: float = math.inf, per_pass: int = 1000) -> int:
-    return await sweep_blobs(references, blobs, stored_before, per_pass)  # type: ignore[arg-type]
+    return await soft_delete_unreferenced_blobs(references, blobs, stored_before, per_pass)  # type: ignore[arg-type]
 
 
 async def test_a_sweep_deletes_exactly_the_unreferenced_blobs_of_the_tenant(blobs: TenantBlobs) -> None:
@@ -363,7 +363,7 @@ async def test_a_sweep_deletes_exactly_the_unreferenced_blobs_of_the_tenant(blob
     assert await of_another.get(many[9].key) == b"9"
     assert await sweep(kept, blobs) == 0
     assert await sweep(References(), of_another) == 20
-    await purge_blobs(References(), of_another, math.inf)  # type: ignore[arg-type]
+    await purge_deleted_blobs(References(), of_another, math.inf)  # type: ignore[arg-type]
     with pytest.raises(KeyError):
         await of_another.get(many[9].key)
     assert await blobs.get(many[3].key) == b"3"
@@ -404,7 +404,7 @@ async def test_a_deleted_object_is_readable_until_it_is_purged_and_restored_if_i
         pytest.skip("SQLite deletes at once: no other process can refer to a blob meanwhile")
     assert deleted == {first.key, second.key}
     assert await blobs.get(first.key) == b"first"
-    assert await purge_blobs(References(first.key), blobs, math.inf) == 1  # type: ignore[arg-type]
+    assert await purge_deleted_blobs(References(first.key), blobs, math.inf) == 1  # type: ignore[arg-type]
     assert await blobs.get(first.key) == b"first"
     with pytest.raises(KeyError):
         await blobs.get(second.key)
@@ -416,7 +416,7 @@ async def test_a_deleted_object_is_readable_until_it_is_purged_and_restored_if_i
 async def test_objects_are_purged_only_after_the_grace_period(blobs: TenantBlobs) -> None:
     await blobs.put([blob(b"x")])
     await sweep(References(), blobs)
-    assert await purge_blobs(References(), blobs, time.time() - 60) == 0  # type: ignore[arg-type]
+    assert await purge_deleted_blobs(References(), blobs, time.time() - 60) == 0  # type: ignore[arg-type]
 
 
 async def test_deleted_contents_are_overwritten_in_the_file(tmp_path: Path) -> None:

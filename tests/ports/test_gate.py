@@ -75,17 +75,17 @@ async def gates(request: pytest.FixtureRequest) -> AsyncIterator[list[HostGate]]
 async def pass_through(gate: HostGate, host: str = HOST, pace: Pace = PACE) -> float:
     """Wait until the gate opens; return that time."""
     async with asyncio.timeout(20):
-        while wait_s := await gate.enter(host, pace):  # noqa: ASYNC110 the gate answers with a time
+        while wait_s := await gate.acquire(host, pace):  # noqa: ASYNC110 the gate answers with a time
             await asyncio.sleep(wait_s)
     return time.monotonic()
 
 
 async def test_the_first_request_starts_at_once_and_the_next_after_the_gap(gates: list[HostGate]) -> None:
-    assert await gates[0].enter(HOST, PACE) == 0.0
-    gates[0].sent(HOST)
+    assert await gates[0].acquire(HOST, PACE) == 0.0
+    gates[0].mark_sent(HOST)
     for gate in gates:
-        assert 0 < await gate.enter(HOST, PACE) <= GAP_S + 0.01
-    assert await gates[1].enter(OTHER, PACE) == 0.0, "another host has its own gate"
+        assert 0 < await gate.acquire(HOST, PACE) <= GAP_S + 0.01
+    assert await gates[1].acquire(OTHER, PACE) == 0.0, "another host has its own gate"
 
 
 async def test_the_gap_holds_over_all_processes_and_nearly_all_of_the_rate_is_used(gates: list[HostGate]) -> None:
@@ -96,9 +96,9 @@ async def test_the_gap_holds_over_all_processes_and_nearly_all_of_the_rate_is_us
         for _ in range(3):
             await pass_through(gate)
             await asyncio.sleep(late_s)
-            gate.sent(HOST)
+            gate.mark_sent(HOST)
             left_at.append(time.monotonic())
-            await gate.leave(HOST, PACE, GOOD)
+            await gate.release(HOST, PACE, GOOD)
 
     await asyncio.gather(*(ask(gates[n % 2], 0.01 * (n % 3)) for n in range(6)))
     left_at.sort()
@@ -109,24 +109,24 @@ async def test_the_gap_holds_over_all_processes_and_nearly_all_of_the_rate_is_us
 
 
 async def test_no_more_than_per_host_requests_are_in_progress(gates: list[HostGate]) -> None:
-    assert await gates[0].enter(HOST, FAST) == 0.0
-    assert await gates[1].enter(HOST, FAST) == 0.0
+    assert await gates[0].acquire(HOST, FAST) == 0.0
+    assert await gates[1].acquire(HOST, FAST) == 0.0
     for gate in gates:
-        assert await gate.enter(HOST, FAST) > 0
-    await gates[0].leave(HOST, FAST, GOOD)
+        assert await gate.acquire(HOST, FAST) > 0
+    await gates[0].release(HOST, FAST, GOOD)
     await pass_through(gates[1], HOST, FAST)
-    assert await gates[0].enter(HOST, FAST) > 0
+    assert await gates[0].acquire(HOST, FAST) > 0
 
 
 @pytest.mark.parametrize("status", [429, 503])
 async def test_retry_after_closes_a_host_for_everyone(gates: list[HostGate], status: int) -> None:
-    assert await gates[0].enter(HOST, FAST) == 0.0
+    assert await gates[0].acquire(HOST, FAST) == 0.0
     closed_at = time.monotonic()
-    await gates[0].leave(HOST, FAST, Feedback(0.01, status=status, retry_after_s=0.8))
+    await gates[0].release(HOST, FAST, Feedback(0.01, status=status, retry_after_s=0.8))
     for gate in gates:
-        assert await gate.enter(HOST, FAST) > 0.3
+        assert await gate.acquire(HOST, FAST) > 0.3
     assert HOST in await gates[1].closed_hosts()
-    assert await gates[1].enter(OTHER, FAST) == 0.0
+    assert await gates[1].acquire(OTHER, FAST) == 0.0
     assert await pass_through(gates[1], HOST, FAST) - closed_at >= 0.8
     assert HOST not in await gates[1].closed_hosts()
 
@@ -136,25 +136,25 @@ async def test_the_backoff_of_a_failing_host_grows(gates: list[HostGate]) -> Non
     for number, cooldown_s in enumerate((0.5, 1.0)):
         failed, other = gates[number % 2], gates[1 - number % 2]
         failed_at = time.monotonic()
-        await failed.leave(HOST, FAST, Feedback(0.0, failure=Failure.CONNECTION))
+        await failed.release(HOST, FAST, Feedback(0.0, failure=Failure.CONNECTION))
         assert await pass_through(other, HOST, FAST) - failed_at >= cooldown_s - CLOCKS_S
 
 
 async def test_five_server_errors_in_a_row_close_a_host_and_a_good_response_resets_the_count(gates: list[HostGate]) -> None:
     for status in (500, 500, 500, 500, 200, 500, 500, 500, 500):
         await pass_through(gates[0], HOST, FAST)
-        await gates[0].leave(HOST, FAST, Feedback(0.0, status=status))
-    assert await gates[1].enter(HOST, FAST) == 0.0
-    await gates[1].leave(HOST, FAST, Feedback(0.0, status=500))
-    assert await gates[0].enter(HOST, FAST) > 0.3
+        await gates[0].release(HOST, FAST, Feedback(0.0, status=status))
+    assert await gates[1].acquire(HOST, FAST) == 0.0
+    await gates[1].release(HOST, FAST, Feedback(0.0, status=500))
+    assert await gates[0].acquire(HOST, FAST) > 0.3
 
 
 async def test_a_crawl_delay_applies_to_all_processes_up_to_the_cap(gates: list[HostGate]) -> None:
-    await gates[0].ask_for_delay(HOST, Pace(delay_s=0.0, max_crawl_delay_s=0.4), 99.0)
+    await gates[0].set_crawl_delay(HOST, Pace(delay_s=0.0, max_crawl_delay_s=0.4), 99.0)
     began = await pass_through(gates[0], HOST, FAST)
-    gates[0].sent(HOST)
-    await gates[0].leave(HOST, FAST, GOOD)
-    wait_s = await gates[1].enter(HOST, FAST)
+    gates[0].mark_sent(HOST)
+    await gates[0].release(HOST, FAST, GOOD)
+    wait_s = await gates[1].acquire(HOST, FAST)
     assert 0.1 < wait_s <= 0.41
     assert await pass_through(gates[1], HOST, FAST) - began >= 0.4
 
@@ -162,52 +162,52 @@ async def test_a_crawl_delay_applies_to_all_processes_up_to_the_cap(gates: list[
 async def test_an_adaptive_gap_follows_the_response_time_and_own_hosts_have_none(gates: list[HostGate]) -> None:
     adaptive = Pace(per_host=50)
     await pass_through(gates[0], HOST, adaptive)
-    gates[0].sent(HOST)
-    wait_s = await gates[1].enter(HOST, adaptive)
+    gates[0].mark_sent(HOST)
+    wait_s = await gates[1].acquire(HOST, adaptive)
     assert 0.02 < wait_s <= 0.11
-    await gates[0].leave(HOST, adaptive, Feedback(4.0, status=200))
+    await gates[0].release(HOST, adaptive, Feedback(4.0, status=200))
     await asyncio.sleep(wait_s)
-    assert 1.0 < await gates[1].enter(HOST, adaptive) <= 2.0, "half of what the host takes to answer"
+    assert 1.0 < await gates[1].acquire(HOST, adaptive) <= 2.0, "half of what the host takes to answer"
     for _ in range(20):
-        assert await gates[0].enter(OWN, adaptive) == 0.0
+        assert await gates[0].acquire(OWN, adaptive) == 0.0
 
 
 async def test_a_request_that_is_not_yet_sent_is_not_overtaken(shared: Shared) -> None:
     """A process is slow between admission and sending: the gap counts from sending."""
     slow, quick = shared.gates
-    assert await slow.enter(HOST, PACE) == 0.0
+    assert await slow.acquire(HOST, PACE) == 0.0
     await asyncio.sleep(2 * GAP_S)
-    assert await quick.enter(HOST, PACE) > 0
-    slow.sent(HOST)
+    assert await quick.acquire(HOST, PACE) > 0
+    slow.mark_sent(HOST)
     left_at = time.monotonic()
     assert await pass_through(quick) - left_at >= GAP_S
 
 
 async def test_a_request_that_is_never_sent_frees_its_turn(shared: Shared) -> None:
     first, second = shared.gates
-    assert await first.enter(HOST, PACE) == 0.0
-    await first.leave(HOST, PACE, Feedback(0.0))
+    assert await first.acquire(HOST, PACE) == 0.0
+    await first.release(HOST, PACE, Feedback(0.0))
     began = time.monotonic()
     assert await pass_through(second) - began < GAP_S + SLOT_S / 2
 
 
 async def test_the_slots_of_a_dead_process_come_back_and_those_of_a_slow_one_do_not(shared: Shared) -> None:
     dead, alive = shared.gates
-    assert await dead.enter(HOST, FAST) == 0.0
-    assert await alive.enter(HOST, FAST) == 0.0
+    assert await dead.acquire(HOST, FAST) == 0.0
+    assert await alive.acquire(HOST, FAST) == 0.0
     assert dead._slot_renewer is not None
     dead._slot_renewer.cancel()
     began = time.monotonic()
     await pass_through(alive, HOST, FAST)
     assert time.monotonic() - began <= SLOT_S + 0.5
     await asyncio.sleep(2 * SLOT_S)
-    assert await dead.enter(HOST, FAST) > 0, "both slots are still held by the living one"
+    assert await dead.acquire(HOST, FAST) > 0, "both slots are still held by the living one"
 
 
 async def test_a_cancelled_enter_keeps_no_slot(shared: Shared) -> None:
     one, other = shared.gates
     for _ in range(4):
-        asking = asyncio.create_task(one.enter(HOST, FAST))
+        asking = asyncio.create_task(one.acquire(HOST, FAST))
         await asyncio.sleep(0)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
@@ -219,35 +219,35 @@ async def test_a_cancelled_enter_gives_its_slot_back_before_the_slot_expires(sha
     from sitelore.store.redis.gate import RedisGate
 
     one, other = RedisGate(shared.clients[0], slot_s=60.0), shared.gates[1]
-    entering = [asyncio.create_task(one.enter(HOST, FAST)) for _ in range(FAST.per_host)]
+    entering = [asyncio.create_task(one.acquire(HOST, FAST)) for _ in range(FAST.per_host)]
     await asyncio.sleep(0)  # both calls are on their way
     for task in entering:
         task.cancel()
     await asyncio.gather(*entering, return_exceptions=True)
     await one.close()
-    assert [await other.enter(HOST, FAST) for _ in range(FAST.per_host)] == [0.0] * FAST.per_host
+    assert [await other.acquire(HOST, FAST) for _ in range(FAST.per_host)] == [0.0] * FAST.per_host
 
 
 async def test_a_host_that_redis_has_evicted_keeps_its_gap_through_a_process_that_knows_it(shared: Shared) -> None:
     (one, other), slow = shared.gates, Pace(delay_s=60.0, per_host=2)
-    assert await one.enter(HOST, slow) == 0.0
-    await one.leave(HOST, slow, GOOD)
+    assert await one.acquire(HOST, slow) == 0.0
+    await one.release(HOST, slow, GOOD)
     await one.close()
     assert await shared.redis.delete(f"sitelore:gate:{HOST}") == 1
-    await one.ask_for_delay(HOST, slow, 0.0)
-    assert await other.enter(HOST, slow) > 0
+    await one.set_crawl_delay(HOST, slow, 0.0)
+    assert await other.acquire(HOST, slow) > 0
 
 
 async def test_after_a_flush_the_gap_holds_and_known_state_is_restored(shared: Shared) -> None:
     one, other = shared.gates
     began = await pass_through(one)
-    one.sent(HOST)
-    await one.leave(OTHER, FAST, Feedback(0.0, status=429, retry_after_s=30.0))
-    assert await other.enter(OTHER, FAST) > 20
+    one.mark_sent(HOST)
+    await one.release(OTHER, FAST, Feedback(0.0, status=429, retry_after_s=30.0))
+    assert await other.acquire(OTHER, FAST) > 20
     await shared.redis.flushall()
     assert await pass_through(other) - began >= GAP_S, "the gap holds although no process knows the last request"
-    assert await one.enter(OTHER, FAST) > 20, "a process that knows of the closing restores it"
-    assert await other.enter(OTHER, FAST) > 20
+    assert await one.acquire(OTHER, FAST) > 20, "a process that knows of the closing restores it"
+    assert await other.acquire(OTHER, FAST) > 20
 
 
 async def test_without_redis_no_request_starts_and_afterwards_requests_go_on(servers: LocalServers) -> None:
@@ -256,9 +256,9 @@ async def test_without_redis_no_request_starts_and_afterwards_requests_go_on(ser
     gate, other = both.gates
     await pass_through(gate, HOST, FAST)
     servers.valkey.kill()
-    assert await gate.enter(HOST, FAST) > 0
-    await gate.leave(HOST, FAST, GOOD)
-    assert await other.enter(OTHER, FAST) > 0
+    assert await gate.acquire(HOST, FAST) > 0
+    await gate.release(HOST, FAST, GOOD)
+    assert await other.acquire(OTHER, FAST) > 0
     servers.valkey.start()
     await pass_through(gate, HOST, FAST)
     await pass_through(other, HOST, FAST)

@@ -66,7 +66,7 @@ async def _crawled(ledger: SqlLedger, links: int) -> Run:
 async def test_a_list_is_sorted_with_rows_without_a_value_last(ledger: SqlLedger, order: UrlOrder, descending: bool) -> None:
     run = await _crawled(ledger, 10)
     listing = UrlListing(order=order, descending=descending, limit=100)
-    rows, total = await ledger.list_rows(run.id, listing)
+    rows, total = await ledger.list_run_urls(run.id, listing)
     assert total == len(rows) == 11
     values = [
         {
@@ -80,18 +80,18 @@ async def test_a_list_is_sorted_with_rows_without_a_value_last(ledger: SqlLedger
     ]
     known: list[float | str] = [value for value in values if value is not None]
     assert values[: len(known)] == known == sorted(known, reverse=descending)
-    parts = [(await ledger.list_rows(run.id, replace(listing, limit=3, offset=offset)))[0] for offset in range(0, 11, 3)]
+    parts = [(await ledger.list_run_urls(run.id, replace(listing, limit=3, offset=offset)))[0] for offset in range(0, 11, 3)]
     assert [row.url for part in parts for row in part] == [row.url for row in rows]
 
 
 async def test_a_list_has_the_requested_states_only(ledger: SqlLedger) -> None:
     run = await _crawled(ledger, 10)
-    visited, total = await ledger.list_rows(run.id, UrlListing(frozenset({UrlState.VISITED}), limit=2))
+    visited, total = await ledger.list_run_urls(run.id, UrlListing(frozenset({UrlState.VISITED}), limit=2))
     assert (len(visited), total) == (2, 6)
     both = frozenset({UrlState.VISITED, UrlState.QUEUED})
-    assert (await ledger.list_rows(run.id, UrlListing(both)))[1] == 11
-    assert await ledger.list_rows(run.id, UrlListing(frozenset({UrlState.FAILED}))) == ([], 0)
-    assert await ledger.list_rows(run.id, UrlListing(offset=11)) == ([], 11)
+    assert (await ledger.list_run_urls(run.id, UrlListing(both)))[1] == 11
+    assert await ledger.list_run_urls(run.id, UrlListing(frozenset({UrlState.FAILED}))) == ([], 0)
+    assert await ledger.list_run_urls(run.id, UrlListing(offset=11)) == ([], 11)
 
 
 async def test_edges_lead_from_the_page_a_url_was_found_on(ledger: SqlLedger) -> None:
@@ -113,7 +113,7 @@ async def test_urls_are_listed_as_they_were_found_each_after_its_parent(ledger: 
 
 async def test_counts_of_a_list_without_filters_are_those_of_its_rows(ledger: SqlLedger) -> None:
     run = await _crawled(ledger, 10)
-    rows, _ = await ledger.list_rows(run.id, UrlListing(limit=100))
+    rows, _ = await ledger.list_run_urls(run.id, UrlListing(limit=100))
     states = Counter(row.state.value for row in rows)
     assert (await ledger.url_facets(run.id, UrlListing())).states == states
     assert (await ledger.url_facets(run.id, UrlListing(text="SITE.example"))).states == states

@@ -90,7 +90,7 @@ class World:
 
     async def pass_of_all(self) -> int:
         """One pass of every server at once. Gives how many crawls they have started."""
-        return sum(await asyncio.gather(*(scheduler.run_due(self.now) for _, scheduler in self.servers)))
+        return sum(await asyncio.gather(*(scheduler.start_due_crawls(self.now) for _, scheduler in self.servers)))
 
     async def complete(self, service: ChannelService, run: RunId, state: RunState = RunState.COMPLETED) -> None:
         ledger = self.servers[0][1].ledger.for_tenant(tenant_of(service))
@@ -169,7 +169,7 @@ async def test_three_servers_start_every_occurrence_once(world: World) -> None:
         if steps % 3 == 0:
             await _killed_pass(world.servers[chance.randrange(3)][1], world.now, chance.randrange(16))
         await world.pass_of_all()
-        assert await world.servers[0][1].run_due(world.now) == 0, "nothing is left to start"
+        assert await world.servers[0][1].start_due_crawls(world.now) == 0, "nothing is left to start"
         for run in await active_runs(world):
             await world.complete(services[run.tenant], run.id, chance.choice((RunState.COMPLETED, RunState.FAILED)))
     for name, (service, _, cron, zone) in rules.items():
@@ -193,7 +193,7 @@ async def _killed_pass(scheduler: Scheduler, now: float, calls: int) -> None:
     service = scheduler.service
     channels = cast("Channels", _KilledChannels(service.channels, [calls]))
     with suppress(_Killed):
-        await replace(scheduler, service=replace(service, channels=channels)).run_due(now)
+        await replace(scheduler, service=replace(service, channels=channels)).start_due_crawls(now)
 
 
 class _Killed(BaseException):

@@ -91,7 +91,7 @@ class Sending:
         for _ in range(passes):
             if not await self.pass_time():
                 return
-            await self.sender.run_due()
+            await self.sender.send_due_deliveries()
         raise AssertionError("there is no end to it")
 
     async def log(self, endpoint: WebhookEndpoint, state: DeliveryState | None = None) -> list[Delivery]:
@@ -219,7 +219,7 @@ async def test_several_senders_share_the_queues(database: Database, hook: Receiv
         for run in runs:
             await store(one.engine, pages(run, 20))
         while await one.pass_time():
-            await asyncio.gather(one.sender.run_due(2), two.sender.run_due(2))
+            await asyncio.gather(one.sender.send_due_deliveries(2), two.sender.send_due_deliveries(2))
     assert len(hook.accepted()) == 120
     for run in runs:
         assert numbers(hook.accepted(), run) == list(range(20))
@@ -238,7 +238,7 @@ async def test_events_that_are_stored_while_their_queue_is_drained_are_not_left_
 
         storing = asyncio.create_task(store_all())
         while not storing.done():
-            await asyncio.gather(one.sender.run_due(), two.sender.run_due())
+            await asyncio.gather(one.sender.send_due_deliveries(), two.sender.send_due_deliveries())
         await storing
         await one.drain()
         assert {entry.state for entry in await one.log(endpoint)} == {DeliveryState.DELIVERED}
@@ -256,7 +256,7 @@ async def test_what_a_killed_sender_has_not_recorded_is_sent_again_with_the_same
         batch = await webhooks.pending_batch(queue, 1)
         assert batch is not None
         await here.sender.send(batch.endpoint, _message_of(batch))
-        assert await other.sender.run_due() == 0, "the lease is respected"
+        assert await other.sender.send_due_deliveries() == 0, "the lease is respected"
         here.now += 61
         await other.drain()
         assert hook.requests[0].id == hook.requests[1].id
@@ -288,7 +288,7 @@ async def test_retries_follow_the_table_and_end_as_a_dead_letter_that_lets_the_n
         times = []
         while await here.pass_time():
             times.append(here.now)
-            await here.sender.run_due()
+            await here.sender.send_due_deliveries()
         assert [round(b - a) for a, b in pairwise(times)] == list(RETRY_DELAYS_S)
         dead, delivered = await here.log(endpoint)
         assert (dead.state, dead.attempts, dead.status, dead.answer) == (DeliveryState.DEAD, 10, 404, "no such hook")
@@ -302,8 +302,8 @@ async def test_retry_after_pauses_all_queues_of_the_endpoint(database: Database,
         await here.service.create(DEFAULT_TENANT, hook.url)
         await store(here.engine, [*pages("one", 1), *pages("two", 1)])
         here.now += 10
-        assert await here.sender.run_due(1) == 1
-        assert await here.sender.run_due() == 0
+        assert await here.sender.send_due_deliveries(1) == 1
+        assert await here.sender.send_due_deliveries() == 0
         before = here.now
         hook.answer = lambda _: Reply(200)
         await here.drain()
@@ -402,7 +402,7 @@ async def test_a_suspended_tenant_sends_nothing_until_it_is_resumed(database: Da
         await directory.suspend(mine._tenant, START)
         await store(here.engine, pages("run", 2), mine._tenant)
         assert not await here.pass_time()
-        assert await here.sender.run_due() == 0
+        assert await here.sender.send_due_deliveries() == 0
         stats = await here.service.stats()
         assert (stats.queues, stats.overdue_s, hook.requests) == (0, 0.0, [])
         await directory.suspend(mine._tenant, None)
@@ -444,7 +444,7 @@ async def test_the_answer_is_stored_redacted_and_up_to_a_kilobyte(database: Data
         endpoint, _ = await here.service.create(DEFAULT_TENANT, hook.url)
         await store(here.engine, pages("run", 1))
         await here.pass_time()
-        await here.sender.run_due()
+        await here.sender.send_due_deliveries()
         [entry] = await here.log(endpoint)
         assert entry.status == 500
         assert entry.answer is not None

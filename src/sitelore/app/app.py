@@ -116,7 +116,7 @@ class App:
         """The media of a tenant, for the API."""
         from sitelore.platform.media import MediaService
 
-        opened = self.media.of(tenant)
+        opened = self.media.for_tenant(tenant)
         return MediaService(opened.library, opened.files, opened.images, self.webhooks.video_thumbnails(), self.clock)
 
     @property
@@ -135,7 +135,7 @@ class App:
         return self.worker_context.config.is_shared
 
     def with_access(self, access: Access) -> App:
-        """This application with more access to sites, whose secrets are removed wherever a page repeats them."""
+        """This application with more credentials for sites, whose secrets are redacted wherever a page repeats them."""
         combined = self.access.with_other(access)
         return replace(self, access=combined, redaction=replace(self.redaction, secrets=combined.secrets()))
 
@@ -199,7 +199,7 @@ class App:
             in_background("audits", partial(self._audit_runs, stop)),
             in_background("webhooks", partial(self._send_webhooks, stop)),
             in_background("pull requests", partial(self._open_pull_requests, stop)),
-            in_background("rewriting of files", partial(self._rewrite_files, stop)),
+            in_background("vacuum", partial(self._vacuum_databases, stop)),
         ):
             if self.is_shared:
                 from sitelore.app.crawls import maintain
@@ -213,11 +213,11 @@ class App:
         """Keep the index current. For servers only: an index takes memory in every process that loads it."""
         await wait(stop, _INDEX_DELAY_S)
         if not stop.is_set():
-            await self.search.keep_current(stop)
+            await self.search.keep_index_current(stop)
 
     async def _run_schedules(self, stop: asyncio.Event) -> None:
         """Start scheduled crawls. For servers only, since they know which addresses crawls may reach."""
-        await self.scheduler().forever(stop, self.worker_context.config.upkeep_s)
+        await self.scheduler().run_until_stopped(stop, self.worker_context.config.upkeep_s)
 
     def scheduler(self) -> Scheduler:
         """The scheduler of all tenants' channels."""
@@ -240,7 +240,7 @@ class App:
 
     async def _open_pull_requests(self, stop: asyncio.Event) -> None:
         """Work on fix requests. For servers only, like audits."""
-        await self.fix_service().forever(stop)
+        await self.fix_service().run_until_stopped(stop)
 
     async def delete_expired(self, stop: asyncio.Event) -> None:
         """Apply retention periods once an hour."""
@@ -248,16 +248,16 @@ class App:
 
         await keep_deleting_expired(self, stop)
 
-    async def _rewrite_files(self, stop: asyncio.Event) -> None:
-        """Write database files anew after deletions. For embedded servers only: commands do so at once."""
+    async def _vacuum_databases(self, stop: asyncio.Event) -> None:
+        """Vacuum the databases after deletions. For embedded servers only: commands do so at once."""
         if not self.is_shared:
-            from sitelore.app.operations.deletion import keep_rewriting_files
+            from sitelore.app.operations.deletion import keep_vacuuming
 
-            await keep_rewriting_files(self, stop)
+            await keep_vacuuming(self, stop)
 
     async def _send_webhooks(self, stop: asyncio.Event) -> None:
         """Deliver events to webhook endpoints. Servers do so, which have the operator's settings for it; workers do not."""
-        await self.webhooks.service().sender.forever(stop, is_alone=not self.is_shared)
+        await self.webhooks.service().sender.send_until_stopped(stop, is_alone=not self.is_shared)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""
@@ -277,7 +277,7 @@ class App:
 
 
 class LazyWebhooks:
-    """Builds the services that send requests of tenants, and access to retention policies, when they are first used."""
+    """Builds webhooks, fix requests, video thumbnails and retention policies of tenants when they are first used."""
 
     def __init__(self, engine: Engine, ledger: Ledger, clock: Clock, redaction: Redaction, access: Access) -> None:
         self._parts = (engine, ledger, clock, redaction, access)
@@ -356,7 +356,7 @@ class LazyMedia:
         self._open_files = open_files
         self._opened: MediaContext | None = None
 
-    def of(self, tenant: TenantId) -> MediaContext:
+    def for_tenant(self, tenant: TenantId) -> MediaContext:
         """Files and library of a tenant, and the processes that all tenants share."""
         if self._opened is None:
             from sitelore.crawl.context import MediaContext
@@ -369,7 +369,7 @@ class LazyMedia:
 
     def files(self, tenant: TenantId) -> MediaFiles:
         """The files of a tenant."""
-        return self.of(tenant).files
+        return self.for_tenant(tenant).files
 
     async def close(self) -> None:
         """End the processes."""
@@ -421,18 +421,18 @@ class LazySearch:
             self._search_index = SqlSearchIndex(self._engine, DEFAULT_TENANT, _vector_search(self._engine, operator))
         return self._search_index
 
-    async def keep_current(self, stop: asyncio.Event) -> None:
-        """Index and embed what changes for any tenant until stopped. Words never wait for vectors, which take much longer."""
+    async def keep_index_current(self, stop: asyncio.Event) -> None:
+        """Index and embed what changes for any tenant until stopped. The lexical index never waits for embeddings."""
         vectors = self._keep_updating(lambda service: service.update_vectors(stop), stop)
-        await asyncio.gather(self.keep_words_current(stop), vectors)
+        await asyncio.gather(self.keep_lexical_index_current(stop), vectors)
 
-    async def keep_words_current(self, stop: asyncio.Event) -> None:
-        """Index what changes for any tenant until stopped, without embeddings."""
-        await self._keep_updating(lambda service: service.update_words(stop), stop)
+    async def keep_lexical_index_current(self, stop: asyncio.Event) -> None:
+        """Update the lexical (keyword) index of every tenant until stopped."""
+        await self._keep_updating(lambda service: service.update_lexical_index(stop), stop)
 
-    async def update_words(self, stop: asyncio.Event) -> None:
-        """Index once what has changed for any tenant, without embeddings."""
-        await self._update(lambda service: service.update_words(stop))
+    async def update_lexical_index(self, stop: asyncio.Event) -> None:
+        """Update the lexical (keyword) index of every tenant once, without embeddings."""
+        await self._update(lambda service: service.update_lexical_index(stop))
 
     async def _keep_updating(self, update: Callable[[SearchService], Awaitable[None]], stop: asyncio.Event) -> None:
         """Update every tenant again and again."""

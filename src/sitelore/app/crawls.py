@@ -95,7 +95,7 @@ async def work(app: App, stop: asyncio.Event) -> None:
         pause_s=worker_context.config.pause_s,
     )
     async with (
-        in_background("maintenance", partial(Maintenance(worker_context, app.blobs).forever, stop)),
+        in_background("maintenance", partial(Maintenance(worker_context, app.blobs).run_until_stopped, stop)),
         in_background("notifications", partial(_wake_on_signals, app, scheduler)),
         in_background("retention", partial(app.delete_expired, stop)),
     ):
@@ -111,11 +111,11 @@ async def work(app: App, stop: asyncio.Event) -> None:
 
 async def maintain(app: App, stop: asyncio.Event) -> None:
     """Maintain the runs of all workers until `stop` is set, without crawling."""
-    await keep_running("maintenance", partial(Maintenance(app.worker_context, app.blobs).forever, stop))
+    await keep_running("maintenance", partial(Maintenance(app.worker_context, app.blobs).run_until_stopped, stop))
 
 
 async def _crawl_with_others(app: App, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
-    async with in_background("maintenance", partial(Maintenance(app.worker_context, app.blobs).forever, stop)):
+    async with in_background("maintenance", partial(Maintenance(app.worker_context, app.blobs).run_until_stopped, stop)):
         while run.state in ACTIVE:
             if stop.is_set():
                 raise Interrupted("stopped")
@@ -201,7 +201,7 @@ async def _wake_on_signals(app: App, scheduler: RunScheduler) -> None:
 
 
 async def _screenshots(app: App, run: Run) -> ScreenshotContext:
-    media = app.media.of(run.tenant)
+    media = app.media.for_tenant(run.tenant)
     return ScreenshotContext(media, await media.library.screenshot_folder(run.site))
 
 
@@ -239,7 +239,7 @@ async def visit_context(app: App, run: Run) -> AsyncIterator[VisitContext]:
         policy=RenderPolicy(settings, run.site_rendering, _browser_check(app, run)),
         renderer=renderer,
         rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
-        media=app.media.of(run.tenant) if settings.media.types else None,
+        media=app.media.for_tenant(run.tenant) if settings.media.types else None,
         screenshots=await _screenshots(app, run) if settings.rendering.screenshots else None,
         login_watch=_login_watch(settings, sessions),
         renewed_secrets=access.renewed_secrets,

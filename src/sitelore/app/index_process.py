@@ -119,9 +119,9 @@ async def _index(data: Path) -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     reading = asyncio.create_task(_read_command(lines, stop))
     async with build_app(data, writing=False) as app:
-        await app.search.keep_words_current(stop)
+        await app.search.keep_lexical_index_current(stop)
         if await reading:
-            await app.search.update_words(asyncio.Event())
+            await app.search.update_lexical_index(asyncio.Event())
 
 
 async def _read_command(lines: asyncio.StreamReader, stop: asyncio.Event) -> bool:

@@ -29,8 +29,8 @@ _INTERVAL_S = 10.0
 _MAX_KINDS = 1000
 
 
-class RateLimit(logging.Filter):
-    """Drops warnings and errors beyond the first few of a kind in an interval.
+class RepeatedMessageFilter(logging.Filter):
+    """Rate limit of log messages: drops warnings and errors beyond the first few of a kind in an interval.
 
     A kind is the first line of a message before its arguments are filled in. The first record of a later interval has the
     number of dropped records in `suppressed`.
@@ -70,11 +70,13 @@ class JsonLines(logging.Formatter):
             "time": f"{at}.{int(record.msecs):03}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": safe(record.getMessage(), self._redactor),
+            "message": redact_log_text(record.getMessage(), self._redactor),
         }
-        line |= {name: _value(value, self._redactor) for name, value in vars(record).items() if name not in _STANDARD_FIELDS}
+        line |= {
+            name: _redact_value(value, self._redactor) for name, value in vars(record).items() if name not in _STANDARD_FIELDS
+        }
         if record.exc_info:
-            line["traceback"] = safe(self.formatException(record.exc_info), self._redactor)
+            line["traceback"] = redact_log_text(self.formatException(record.exc_info), self._redactor)
         return msgspec.json.encode(line).decode()
 
 
@@ -88,33 +90,37 @@ class PlainLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, followed by the lines of a traceback."""
         plain = logging.makeLogRecord(vars(record))
-        plain.msg, plain.args = safe(record.getMessage(), self._redactor), None
+        plain.msg, plain.args = redact_log_text(record.getMessage(), self._redactor), None
         if record.exc_info:
-            plain.exc_text, plain.exc_info = safe(self.formatException(record.exc_info), self._redactor), None
+            plain.exc_text, plain.exc_info = redact_log_text(self.formatException(record.exc_info), self._redactor), None
         return super().format(plain)
 
 
-def safe(text: str, redactor: Redactor | None = None) -> str:
+def redact_log_text(text: str, redactor: Redactor | None = None) -> str:
     """Redact text for a log: URLs without credentials, query and fragment, no secrets, no personal data."""
     plain = text.encode("utf-8", "replace").decode()[:_MAX_CHARS]
     return str((redactor or redactor_of(_DEFAULT)).redact(_URL.sub(r"\1\2", plain))[0])
 
 
-def _value(value: object, redactor: Redactor) -> object:
-    return value if value is None or isinstance(value, bool | int | float) else safe(str(value), redactor)
+def _redact_value(value: object, redactor: Redactor) -> object:
+    return value if value is None or isinstance(value, bool | int | float) else redact_log_text(str(value), redactor)
 
 
 def log_as_json(level: int = logging.INFO) -> None:
     """Log as JSON lines, for the whole process."""
-    _configure(JsonLines(replace(operator_redaction(), personal=True)), logging.WARNING, level).addFilter(RateLimit())
+    _configure_root_logger(JsonLines(replace(operator_redaction(), personal=True)), logging.WARNING, level).addFilter(
+        RepeatedMessageFilter()
+    )
 
 
 def log_as_text(level: int = logging.DEBUG, personal: PersonalPolicy = PersonalPolicy.CHUNKS) -> None:
     """Log as text, for the whole process, with the crawl's policy on personal data."""
-    _configure(PlainLines(replace(operator_redaction(), personal=personal is not PersonalPolicy.OFF)), logging.INFO, level)
+    _configure_root_logger(
+        PlainLines(replace(operator_redaction(), personal=personal is not PersonalPolicy.OFF)), logging.INFO, level
+    )
 
 
-def _configure(formatter: logging.Formatter, library_level: int, own_level: int) -> logging.Handler:
+def _configure_root_logger(formatter: logging.Formatter, library_level: int, own_level: int) -> logging.Handler:
     stderr = logging.StreamHandler(sys.stderr)
     stderr.setFormatter(formatter)
     logging.basicConfig(level=library_level, handlers=[stderr], force=True)

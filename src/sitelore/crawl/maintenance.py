@@ -158,7 +158,7 @@ class Maintenance:
         self._blobs = blobs
         self._quiet_cycles: Counter[RunId] = Counter()
 
-    async def forever(self, stop: asyncio.Event) -> None:
+    async def run_until_stopped(self, stop: asyncio.Event) -> None:
         """Run cycles until stopped."""
         await repeat("maintenance", self.cycle, stop, self._worker_context.config.upkeep_s)
 

@@ -29,7 +29,7 @@ class PoliteClient:
     ) -> None:
         """`fetcher` replaces the HTTP client, and with it the address guard."""
         self.guard = AddressGuard(settings.open_origins, settings.allow_private)
-        http = fetcher or HttpFetcher(settings, self.guard, clock=clock, sent=gate.sent, access=access)
+        http = fetcher or HttpFetcher(settings, self.guard, clock=clock, sent=gate.mark_sent, access=access)
         self.fetcher = PoliteFetcher(http, gate, settings, clock)
         self.robots = RobotsCache(http, gate, settings, clock, load_robots, save_robots)
 

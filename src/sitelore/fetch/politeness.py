@@ -39,7 +39,7 @@ class HostLimiter:
         max_wait_s: float = math.inf,
     ) -> _T:
         """Wait for the host's turn, make the request, and report its outcome. Raises `HostBusy` when the wait is too long."""
-        while wait_s := await self._gate.enter(host, self._pace):
+        while wait_s := await self._gate.acquire(host, self._pace):
             max_wait_s -= wait_s
             if max_wait_s < 0:
                 raise HostBusy(host)
@@ -49,12 +49,12 @@ class HostLimiter:
             result = await request()
             outcome = feedback(result)
         finally:
-            await self._gate.leave(host, self._pace, outcome)
+            await self._gate.release(host, self._pace, outcome)
         return result
 
     async def set_crawl_delay(self, host: str, delay_s: float) -> None:
         """Apply the Crawl-delay of a robots.txt."""
-        await self._gate.ask_for_delay(host, self._pace, delay_s)
+        await self._gate.set_crawl_delay(host, self._pace, delay_s)
 
 
 def fetch_feedback(fetched: Fetched, now: float) -> Feedback:

@@ -15,7 +15,7 @@ requests that were in progress when it closed do not double it. Every good respo
 Other server errors close the host only after five in a row, and so do 403s: one bad page does not mean that the host is
 overloaded.
 
-Nothing here sleeps and nothing is random: `enter` returns the seconds to wait.
+Nothing here sleeps and nothing is random: `acquire` returns the seconds to wait.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class LocalGate:
         self._opens_at: dict[str, float] = {}
         """Hosts that are closed for longer than `CLOSED_AFTER_S`."""
 
-    async def enter(self, host: str, pace: Pace) -> float:
+    async def acquire(self, host: str, pace: Pace) -> float:
         """Take a slot: 0.0 when the request may start, else the seconds to wait before trying again."""
         now = self._clock()
         state = self._host(host, now)
@@ -97,13 +97,13 @@ class LocalGate:
         self._update_closed(host, state, pace, now)
         return 0.0
 
-    def sent(self, host: str) -> None:
+    def mark_sent(self, host: str) -> None:
         """The request is sent now (opening the connection took time): the gap counts from here."""
         state = self._hosts.get(host)
         if state is not None:
             state.last_start = self._clock()
 
-    async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
+    async def release(self, host: str, pace: Pace, feedback: Feedback) -> None:
         """Release the slot and adapt gap and backoff to the outcome."""
         now = self._clock()
         state = self._host(host, now)
@@ -116,7 +116,7 @@ class LocalGate:
         self._adapt(state, pace, feedback, now)
         self._update_closed(host, state, pace, now)
 
-    async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
+    async def set_crawl_delay(self, host: str, pace: Pace, delay_s: float) -> None:
         """Apply a Crawl-delay of robots.txt, up to the pace's cap."""
         now = self._clock()
         state = self._host(host, now)

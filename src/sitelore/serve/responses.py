@@ -1,4 +1,4 @@
-"""JSON responses of the API, the position of a page of results in its list, and byte ranges of files (RFC 9110 §14)."""
+"""JSON responses of the API: pagination in the two spellings that routes use, and byte ranges of files (RFC 9110 §14)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def charset_of(content_type: str) -> str:
 
 
 class Pagination(msgspec.Struct, frozen=True):
-    """Position of a page in a list."""
+    """Which part of a list a response has, with keys in snake_case: routes of runs, sites, audits, tokens and users."""
 
     total: int
     limit: int
@@ -36,8 +36,8 @@ class Pagination(msgspec.Struct, frozen=True):
     has_more: bool
 
 
-class ListPosition(msgspec.Struct, frozen=True, rename="camel"):
-    """Position of a page in a list."""
+class CamelCasePagination(msgspec.Struct, frozen=True, rename="camel"):
+    """Which part of a list a response has, with keys in camelCase: routes of channels, media and webhooks."""
 
     total: int
     limit: int
@@ -46,14 +46,14 @@ class ListPosition(msgspec.Struct, frozen=True, rename="camel"):
     has_more: bool
 
 
-def page_of(total: int, limit: int, offset: int, returned: int) -> Pagination:
-    """The position of a page of results."""
+def pagination_of(total: int, limit: int, offset: int, returned: int) -> Pagination:
+    """The pagination of a response with `returned` items from `offset` on."""
     return Pagination(total, limit, offset, returned, offset + returned < total)
 
 
-def position(total: int, limit: int, offset: int, returned: int) -> ListPosition:
-    """The position of a page of results, in camel case."""
-    return ListPosition(total, limit, offset, returned, offset + returned < total)
+def camel_case_pagination(total: int, limit: int, offset: int, returned: int) -> CamelCasePagination:
+    """As `pagination_of`, for routes that answer in camelCase."""
+    return CamelCasePagination(total, limit, offset, returned, offset + returned < total)
 
 
 _ONE_RANGE = re.compile(r"\s*bytes\s*=\s*(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))\s*", re.IGNORECASE)

@@ -37,7 +37,7 @@ from sitelore.serve.problems import (
     UNAVAILABLE,
     ApiProblem,
 )
-from sitelore.serve.responses import encode, page_of
+from sitelore.serve.responses import encode, pagination_of
 from sitelore.serve.routes.run_schemas import lineage_view
 from sitelore.serve.schemas import RunList, RunSummary, UrlFacetsView, UrlList, run_view, summary_view, url_view
 from sitelore.serve.security.auth import caller_of
@@ -239,7 +239,7 @@ class RunService:
         async def load() -> bytes:
             ledger = self.context.ledger
             (runs, total), states = await asyncio.gather(ledger.list_runs(listing), ledger.count_runs(listing.text))
-            page = page_of(total, listing.limit, listing.offset, len(runs))
+            page = pagination_of(total, listing.limit, listing.offset, len(runs))
             return encode(RunList([run_view(run) for run in runs], states, page))
 
         return await self._cache.get((_LISTS, listing), load)
@@ -272,8 +272,8 @@ class RunService:
         run = await self.run(name)
 
         async def load() -> bytes:
-            rows, total = await self.context.ledger.list_rows(run.id, listing)
-            page = page_of(total, listing.limit, listing.offset, len(rows))
+            rows, total = await self.context.ledger.list_run_urls(run.id, listing)
+            page = pagination_of(total, listing.limit, listing.offset, len(rows))
             return encode(UrlList([url_view(row) for row in rows], page))
 
         return await self._cache.get(("urls", name, listing), load)

@@ -92,7 +92,7 @@ async def _filtered(ledger: Ledger, run: Run, filters: UrlListing) -> AsyncItera
     """The rows that pass the filters, sorted by key."""
     listing = replace(filters, order=UrlOrder.NORMALIZED_URL, limit=_ROWS_PER_READ)
     while True:
-        rows, total = await ledger.list_rows(run.id, listing)
+        rows, total = await ledger.list_run_urls(run.id, listing)
         for row in rows:
             yield row
         listing = replace(listing, offset=listing.offset + len(rows))

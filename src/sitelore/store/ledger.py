@@ -38,7 +38,7 @@ class SqlLedger(Repository):
     create_run_once = write(listing.create_run_once)
     list_runs = read_long(listing.list_runs)
     count_runs = read_long(listing.count_runs)
-    list_rows = read_long(listing.list_rows)
+    list_run_urls = read_long(listing.list_run_urls)
     url_facets = read_long(listing.url_facets)
     found_urls = read_long(listing.found_urls)
     page_neighbours = read_long(listing.page_neighbours)
@@ -109,7 +109,7 @@ class SqlLedger(Repository):
 
     def edges(self, run: RunId) -> AsyncIterator[Edge]:
         """Every URL with the page it was first found on, sorted by key."""
-        return iterate_pages(lambda after: self._read_long(listing.edges_after, run, after), listing.EDGES_PER_PAGE)
+        return iterate_pages(lambda after: self._read_long(listing.links_after, run, after), listing.EDGES_PER_PAGE)
 
     def sketches(self, run: RunId) -> AsyncIterator[PageSketch]:
         """Text sketches of every kept page, sorted by key."""

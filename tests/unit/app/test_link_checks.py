@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sitelore.app.audit.link_checks import BAD_S, GOOD_S, MAX_PER_HOST, due_checks
-from sitelore.app.audit.suggestions import NoSuggestion, Suggestion, model_endpoint, suggest
+from sitelore.app.audit.suggestions import NoGeneratedText, Suggestion, generate_text, llm_endpoint
 from sitelore.extract.redaction.redactor import redact
 from sitelore.json_client import ServiceResponse
 from sitelore.model.audit.findings import ExternalCheck, Finding, Severity
@@ -55,10 +55,10 @@ TEXT, _ = redact("Mills were built at rivers. They ground the grain of the valle
 
 
 def ask(model: Model, rule: str = "title-missing", text: str = TEXT) -> Suggestion:
-    endpoint = model_endpoint("openai:small@https://models.example/v1", "key")
+    endpoint = llm_endpoint("openai:small@https://models.example/v1", "key")
     assert endpoint is not None
     finding = Finding(rule, "https://site.example/", Severity.ERROR, {}, "0" * 20)
-    return asyncio.run(suggest(endpoint, finding, redact(text)[0], model))
+    return asyncio.run(generate_text(endpoint, finding, redact(text)[0], model))
 
 
 def test_a_model_gets_the_text_as_data_and_gives_one_line() -> None:
@@ -86,12 +86,12 @@ def test_a_model_gets_the_text_as_data_and_gives_one_line() -> None:
     ],
 )
 def test_words_that_break_a_limit_are_refused(model: Model, rule: str, text: str, reason: str) -> None:
-    with pytest.raises(NoSuggestion, match=reason):
+    with pytest.raises(NoGeneratedText, match=reason):
         ask(model, rule, text)
 
 
 def test_a_wrong_setting_is_refused_without_repeating_it() -> None:
-    assert model_endpoint(" ") is None
+    assert llm_endpoint(" ") is None
     with pytest.raises(UsageError, match="SITELORE_MODEL cannot be read") as error:
-        model_endpoint("openai:key=secret")
+        llm_endpoint("openai:key=secret")
     assert "secret" not in str(error.value)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sitelore.app.logs import JsonLines, PlainLines, RateLimit, safe
+from sitelore.app.logs import JsonLines, PlainLines, RepeatedMessageFilter, redact_log_text
 from sitelore.model.settings import Redaction
 
 
@@ -20,13 +20,13 @@ from sitelore.model.settings import Redaction
     ],
 )
 def test_addresses_in_messages_lose_private_parts(message: str, kept: str) -> None:
-    assert safe(message) == kept
+    assert redact_log_text(message) == kept
 
 
 def test_secrets_and_broken_text_do_not_get_through() -> None:
-    assert "AKIA" not in safe("key AKIAQ3EGRZ7XK2L5MNP4 of ours")
-    assert json.loads(json.dumps(safe("half a pair \ud800")))
-    assert len(safe("x" * 100_000)) <= 8000
+    assert "AKIA" not in redact_log_text("key AKIAQ3EGRZ7XK2L5MNP4 of ours")
+    assert json.loads(json.dumps(redact_log_text("half a pair \ud800")))
+    assert len(redact_log_text("x" * 100_000)) <= 8000
 
 
 def test_a_log_record_is_one_line_of_json_with_its_fields() -> None:
@@ -66,7 +66,7 @@ def test_a_traceback_in_plain_logs_is_redacted_too() -> None:
 
 
 def test_a_warning_that_repeats_is_logged_a_few_times_and_then_counted() -> None:
-    limit = RateLimit()
+    limit = RepeatedMessageFilter()
 
     def logged(at: float, message: str, level: int = logging.WARNING) -> logging.LogRecord | None:
         record = logging.makeLogRecord({"name": "sitelore.x", "levelno": level, "msg": message, "created": at})

@@ -198,7 +198,7 @@ async def test_an_unavailable_ledger_is_retried(setup: MaintenanceSetup, monkeyp
     monkeypatch.setattr(setup.queue, "running_runs", sometimes)
     stop = asyncio.Event()
     async with setup.notifier.subscribe(run.id) as subscription:
-        forever = asyncio.create_task(setup.maintenance.forever(stop))
+        forever = asyncio.create_task(setup.maintenance.run_until_stopped(stop))
         assert await subscription.wait(10)
         stop.set()
         await forever

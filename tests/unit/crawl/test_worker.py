@@ -176,8 +176,8 @@ async def test_a_closed_host_delays_only_its_own_rows(tmp_path: Path) -> None:
     other = Offer(u("p", "other.test"), 0, Source.SEED, position=1)
     async with worker_on(tmp_path, seed("p"), other) as setup:
         pace = setup.context.settings.pace
-        await setup.app.gate.enter("site.test", pace)
-        await setup.app.gate.leave("site.test", pace, Feedback(0.1, status=429, retry_after_s=60.0))
+        await setup.app.gate.acquire("site.test", pace)
+        await setup.app.gate.release("site.test", pace, Feedback(0.1, status=429, retry_after_s=60.0))
         await setup.worker._claim()
         setup.worker._closed_hosts = await setup.app.gate.closed_hosts()
         lease = setup.worker._next_lease()

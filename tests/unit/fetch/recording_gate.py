@@ -18,19 +18,19 @@ class RecordingGate:
     left: list[tuple[str, Feedback]] = field(default_factory=list)
     delays: list[tuple[str, float]] = field(default_factory=list)
 
-    async def enter(self, host: str, pace: Pace) -> float:
+    async def acquire(self, host: str, pace: Pace) -> float:
         if self.waits:
             return self.waits.pop(0)
         self.entered.append(host)
         return 0.0
 
-    def sent(self, host: str) -> None:
+    def mark_sent(self, host: str) -> None:
         pass
 
-    async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
+    async def release(self, host: str, pace: Pace, feedback: Feedback) -> None:
         self.left.append((host, feedback))
 
-    async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
+    async def set_crawl_delay(self, host: str, pace: Pace, delay_s: float) -> None:
         self.delays.append((host, delay_s))
 
     async def closed_hosts(self) -> Collection[str]:

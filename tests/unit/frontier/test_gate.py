@@ -46,8 +46,8 @@ async def starts_of(
     while len(starts) < count:
         clock.now, worker, latency_s = heapq.heappop(events)
         if latency_s >= 0:
-            await gate.leave(host, pace, Feedback(latency_s, status=200))
-        wait_s = await gate.enter(host, pace)
+            await gate.release(host, pace, Feedback(latency_s, status=200))
+        wait_s = await gate.acquire(host, pace)
         if wait_s:
             heapq.heappush(events, (clock.now + wait_s + chance.uniform(0, 0.0015), worker, -1.0))
             continue
@@ -72,7 +72,7 @@ async def test_the_rate_is_never_passed_and_nine_tenths_of_it_are_reached(
 
 
 async def test_a_crawl_delay_of_the_host_is_respected_exactly(gate: LocalGate, clock: FakeClock) -> None:
-    await gate.ask_for_delay(HOST, Pace(), 0.5)
+    await gate.set_crawl_delay(HOST, Pace(), 0.5)
     starts = await starts_of(gate, clock, Pace(), 1000, seed=4)
     assert shortest_gap(starts) >= 0.5 - 1e-9
     assert (starts[-1] - starts[0]) / (len(starts) - 1) <= 0.5 / 0.9
@@ -80,73 +80,73 @@ async def test_a_crawl_delay_of_the_host_is_respected_exactly(gate: LocalGate, c
 
 async def test_hosts_do_not_wait_for_each_other(gate: LocalGate) -> None:
     pace = Pace(delay_s=10.0)
-    assert await gate.enter("a.example", pace) == 0.0
-    assert await gate.enter("b.example", pace) == 0.0
-    assert await gate.enter("a.example", pace) == pytest.approx(10.002)
+    assert await gate.acquire("a.example", pace) == 0.0
+    assert await gate.acquire("b.example", pace) == 0.0
+    assert await gate.acquire("a.example", pace) == pytest.approx(10.002)
 
 
 async def test_no_more_than_per_host_requests_are_under_way(gate: LocalGate, clock: FakeClock) -> None:
     pace = Pace(delay_s=0.0, per_host=3)
-    assert [await gate.enter(OWN, pace) for _ in range(3)] == [0.0, 0.0, 0.0]
-    assert 0 < await gate.enter(OWN, pace) <= 0.05
-    await gate.leave(OWN, pace, GOOD)
-    assert await gate.enter(OWN, pace) == 0.0
-    assert await gate.enter(OWN, pace) > 0
+    assert [await gate.acquire(OWN, pace) for _ in range(3)] == [0.0, 0.0, 0.0]
+    assert 0 < await gate.acquire(OWN, pace) <= 0.05
+    await gate.release(OWN, pace, GOOD)
+    assert await gate.acquire(OWN, pace) == 0.0
+    assert await gate.acquire(OWN, pace) > 0
 
 
 async def test_retry_after_closes_the_host_to_the_second(gate: LocalGate, clock: FakeClock) -> None:
     pace = Pace(delay_s=0.0)
-    await gate.enter(HOST, pace)
-    await gate.leave(HOST, pace, Feedback(0.1, status=429, retry_after_s=7.0))
-    assert await gate.enter(HOST, pace) == pytest.approx(7.0)
+    await gate.acquire(HOST, pace)
+    await gate.release(HOST, pace, Feedback(0.1, status=429, retry_after_s=7.0))
+    assert await gate.acquire(HOST, pace) == pytest.approx(7.0)
     assert list(await gate.closed_hosts()) == [HOST]
     clock.now += 6.9
-    assert await gate.enter(HOST, pace) == pytest.approx(0.1)
+    assert await gate.acquire(HOST, pace) == pytest.approx(0.1)
     assert not await gate.closed_hosts()
     clock.now += 0.1
-    assert await gate.enter(HOST, pace) == 0.0
+    assert await gate.acquire(HOST, pace) == 0.0
 
 
 async def test_retry_after_is_honoured_up_to_its_cap(gate: LocalGate) -> None:
     pace = Pace(delay_s=0.0, max_retry_after_s=60.0)
-    await gate.enter(HOST, pace)
-    await gate.leave(HOST, pace, Feedback(0.1, status=503, retry_after_s=3600.0))
-    assert await gate.enter(HOST, pace) == pytest.approx(60.0)
+    await gate.acquire(HOST, pace)
+    await gate.release(HOST, pace, Feedback(0.1, status=503, retry_after_s=3600.0))
+    assert await gate.acquire(HOST, pace) == pytest.approx(60.0)
 
 
 async def test_the_gap_counts_from_when_a_request_really_left(gate: LocalGate, clock: FakeClock) -> None:
     pace = Pace(delay_s=1.0)
-    assert await gate.enter(HOST, pace) == 0.0
+    assert await gate.acquire(HOST, pace) == 0.0
     clock.now += 0.4
-    gate.sent(HOST)
+    gate.mark_sent(HOST)
     clock.now += 0.7
-    assert await gate.enter(HOST, pace) == pytest.approx(0.302)
+    assert await gate.acquire(HOST, pace) == pytest.approx(0.302)
 
 
 async def test_an_absurd_retry_after_counts_as_none(gate: LocalGate) -> None:
     pace = Pace(delay_s=0.0, max_retry_after_s=60.0)
-    await gate.enter(HOST, pace)
-    await gate.leave(HOST, pace, Feedback(0.1, status=503, retry_after_s=999_999_999.0))
-    assert await gate.enter(HOST, pace) == pytest.approx(0.5)
+    await gate.acquire(HOST, pace)
+    await gate.release(HOST, pace, Feedback(0.1, status=503, retry_after_s=999_999_999.0))
+    assert await gate.acquire(HOST, pace) == pytest.approx(0.5)
 
 
 async def test_a_shorter_retry_after_does_not_open_a_closed_host(gate: LocalGate) -> None:
     pace = Pace(delay_s=0.0)
     for retry_after_s in (20.0, 2.0):
-        await gate.leave(HOST, pace, Feedback(0.1, status=429, retry_after_s=retry_after_s))
-    assert await gate.enter(HOST, pace) == pytest.approx(20.0)
+        await gate.release(HOST, pace, Feedback(0.1, status=429, retry_after_s=retry_after_s))
+    assert await gate.acquire(HOST, pace) == pytest.approx(20.0)
 
 
 async def cooldowns(gate: LocalGate, clock: FakeClock, feedback: Feedback, times: int) -> list[float]:
     """The wait after each of these answers, each requested as soon as the host is open again."""
     pace, waits = Pace(delay_s=0.0), []
     for _ in range(times):
-        assert await gate.enter(HOST, pace) == 0.0
+        assert await gate.acquire(HOST, pace) == 0.0
         clock.now += feedback.elapsed_s
-        await gate.leave(HOST, pace, feedback)
-        closed_s = await gate.enter(HOST, pace)
+        await gate.release(HOST, pace, feedback)
+        closed_s = await gate.acquire(HOST, pace)
         if closed_s == 0.0:
-            await gate.leave(HOST, pace, Feedback(0.0))
+            await gate.release(HOST, pace, Feedback(0.0))
         waits.append(round(closed_s, 6))
         clock.now += closed_s
     return waits
@@ -178,11 +178,11 @@ async def test_good_responses_reduce_the_backoff(gate: LocalGate, clock: FakeClo
 async def test_requests_under_way_when_the_host_closed_do_not_double_the_cooldown(gate: LocalGate, clock: FakeClock) -> None:
     pace = Pace(delay_s=0.0)
     for _ in range(8):
-        assert await gate.enter(HOST, pace) == 0.0
+        assert await gate.acquire(HOST, pace) == 0.0
     clock.now += 1.0
     for _ in range(8):
-        await gate.leave(HOST, pace, Feedback(1.0, status=503))
-    assert await gate.enter(HOST, pace) == pytest.approx(0.5)
+        await gate.release(HOST, pace, Feedback(1.0, status=503))
+    assert await gate.acquire(HOST, pace) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("status", [404, 410, 301, 304])
@@ -206,39 +206,39 @@ async def test_one_bad_page_does_not_close_a_host_but_five_in_a_row_do(gate: Loc
 
 async def test_a_crawl_delay_is_honoured_up_to_its_cap(gate: LocalGate) -> None:
     pace = Pace(delay_s=0.0, max_crawl_delay_s=30.0)
-    await gate.ask_for_delay(HOST, pace, 5.0)
-    assert await gate.enter(HOST, pace) == 0.0
-    assert await gate.enter(HOST, pace) == pytest.approx(5.0)
+    await gate.set_crawl_delay(HOST, pace, 5.0)
+    assert await gate.acquire(HOST, pace) == 0.0
+    assert await gate.acquire(HOST, pace) == pytest.approx(5.0)
     assert list(await gate.closed_hosts()) == [HOST]
-    await gate.ask_for_delay(HOST, pace, 3600.0)
-    assert await gate.enter(HOST, pace) == pytest.approx(30.0)
+    await gate.set_crawl_delay(HOST, pace, 3600.0)
+    assert await gate.acquire(HOST, pace) == pytest.approx(30.0)
 
 
 async def test_a_crawl_delay_counts_from_the_robots_txt_that_contains_it(gate: LocalGate, clock: FakeClock) -> None:
     pace = Pace(delay_s=0.1)
-    await gate.enter(HOST, pace)
+    await gate.acquire(HOST, pace)
     clock.now += 0.2
-    await gate.leave(HOST, pace, Feedback(0.2, status=200))
-    await gate.ask_for_delay(HOST, pace, 2.0)
-    assert await gate.enter(HOST, pace) == pytest.approx(1.8)
+    await gate.release(HOST, pace, Feedback(0.2, status=200))
+    await gate.set_crawl_delay(HOST, pace, 2.0)
+    assert await gate.acquire(HOST, pace) == pytest.approx(1.8)
 
 
 async def test_a_crawl_delay_never_shortens_the_delay_of_the_settings(gate: LocalGate) -> None:
     pace = Pace(delay_s=3.0)
-    await gate.ask_for_delay(HOST, pace, 1.0)
-    await gate.enter(HOST, pace)
-    assert await gate.enter(HOST, pace) == pytest.approx(3.002)
+    await gate.set_crawl_delay(HOST, pace, 1.0)
+    await gate.acquire(HOST, pace)
+    assert await gate.acquire(HOST, pace) == pytest.approx(3.002)
 
 
 async def test_without_a_delay_the_gap_follows_half_the_host_s_latency(gate: LocalGate, clock: FakeClock) -> None:
     pace = Pace()
     for _ in range(30):
         clock.now += 100.0
-        assert await gate.enter(HOST, pace) == 0.0
-        await gate.leave(HOST, pace, Feedback(2.0, status=200))
-    await gate.enter(HOST, pace)
+        assert await gate.acquire(HOST, pace) == 0.0
+        await gate.release(HOST, pace, Feedback(2.0, status=200))
+    await gate.acquire(HOST, pace)
     clock.now += 0.25
-    assert await gate.enter(HOST, pace) == pytest.approx(0.75)
+    assert await gate.acquire(HOST, pace) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(("latency_s", "expected_s"), [(None, 0.1), (0.01, 0.1), (0.6, 0.3), (60.0, 5.0)])
@@ -247,7 +247,7 @@ def test_the_adaptive_gap_has_a_floor_and_a_cap(latency_s: float | None, expecte
 
 
 async def test_hosts_of_the_user_have_no_gap(gate: LocalGate) -> None:
-    assert [await gate.enter(OWN, Pace()) for _ in range(8)] == [0.0] * 8
+    assert [await gate.acquire(OWN, Pace()) for _ in range(8)] == [0.0] * 8
     assert gap_s(OWN, Pace(), 3.0, 0.0) == 0.0
     assert gap_s(OWN, Pace(delay_s=2.0), 0.01, 0.0) == pytest.approx(2.002)
 
@@ -264,12 +264,12 @@ async def test_memory_is_bounded_and_closed_or_busy_hosts_are_kept(
 ) -> None:
     monkeypatch.setattr(gate_module, "_MAX_HOSTS", 50)
     pace = Pace(delay_s=0.0)
-    await gate.enter("busy.example", pace)
-    await gate.leave("closed.example", pace, Feedback(0.1, status=429, retry_after_s=50.0))
+    await gate.acquire("busy.example", pace)
+    await gate.release("closed.example", pace, Feedback(0.1, status=429, retry_after_s=50.0))
     for number in range(1000):
         clock.now += 0.001
-        await gate.enter(f"h{number}.example", pace)
-        await gate.leave(f"h{number}.example", pace, GOOD)
+        await gate.acquire(f"h{number}.example", pace)
+        await gate.release(f"h{number}.example", pace, GOOD)
     assert len(gate._hosts) <= 50
-    assert await gate.enter("closed.example", pace) > 40
+    assert await gate.acquire("closed.example", pace) > 40
     assert gate._hosts["busy.example"].in_progress == 1

@@ -19,7 +19,7 @@ import msgspec
 
 from sitelore.app.app import App
 from sitelore.app.audit.phase import AuditResult
-from sitelore.app.audit.suggestions import MAX_REQUESTS, WORD_RULES, NoSuggestion, Suggestion, suggest
+from sitelore.app.audit.suggestions import MAX_REQUESTS, TEXT_CONSTRAINTS, NoGeneratedText, Suggestion, generate_text
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.fixes.checkout import CONFIGURATION, Checkout
 from sitelore.audit.fixes.html_fixes import HTML_FIXES, TEMPLATE_RULES
@@ -130,16 +130,16 @@ async def find_fixes(
     return fixes
 
 
-async def suggested_words(
+async def generate_texts(
     app: App, result: AuditResult, records: Iterable[FindingRecord], words: Mapping[str, str], endpoint: Endpoint
 ) -> tuple[dict[str, Suggestion], list[Refusal]]:
-    """Words of a model for findings that have none of a person, at most `MAX_REQUESTS`, and why others have none."""
+    """Generate texts with an LLM for findings without a text by a person, at most `MAX_REQUESTS`; and why others have none."""
     pages, suggestions, refusals = _Pages(app, result), dict[str, Suggestion](), list[Refusal]()
-    wanted = [each.finding for each in records if each.finding.rule in WORD_RULES and each.finding.key not in words]
+    wanted = [each.finding for each in records if each.finding.rule in TEXT_CONSTRAINTS and each.finding.key not in words]
     for finding in wanted[:MAX_REQUESTS]:
         try:
-            suggestions[finding.key] = await suggest(endpoint, finding, (await pages.text(finding.url)).text)
-        except NoSuggestion as reason:
+            suggestions[finding.key] = await generate_text(endpoint, finding, (await pages.text(finding.url)).text)
+        except NoGeneratedText as reason:
             refusals.append(Refusal(finding, str(reason)))
     refusals += (Refusal(finding, f"more than {MAX_REQUESTS} requests to the model") for finding in wanted[MAX_REQUESTS:])
     return suggestions, refusals
@@ -154,7 +154,7 @@ async def html_proposal(ledger: Ledger, blobs: Blobs, record: FindingRecord, now
     row = await ledger.row(run, url)
     html = await _stored_html(blobs, row)
     listing = UrlListing(KEPT, limit=_MAX_LIVE_URLS)
-    live = {str(each.url) for each in (await ledger.list_rows(run, listing))[0]} if finding.rule in _NEEDS_URLS else set()
+    live = {str(each.url) for each in (await ledger.list_run_urls(run, listing))[0]} if finding.rule in _NEEDS_URLS else set()
     year = datetime.fromtimestamp(now, UTC).year
     return propose_html(html, FixContext(finding, url, year, live.__contains__, sorted(live)))
 

@@ -88,12 +88,12 @@ _LIMITS = {
 }
 
 
-class TooManyRequests(UsageError):
-    """A limit of the repository is reached."""
+class RepositoryLimitReached(UsageError):
+    """A limit of pull requests of the repository is reached."""
 
 
 class CannotFix(Exception):
-    """Why a request has no pull request. The message is a sentence without its full stop."""
+    """Raised when a request cannot have a pull request. The message is a sentence without its full stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class FixSelection:
     rules: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
 
-    def subject(self, site: str) -> str:
-        """The name of the branch: equal for equal rules and findings."""
+    def branch_name(self, site: str) -> str:
+        """The name of the branch of the pull request: equal for equal rules and findings."""
         text = json.dumps([site, sorted(self.rules), sorted(self.keys)])
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         return f"sitelore/{self.rules[0] if len(self.rules) == 1 else 'fixes'}-{digest}"
@@ -156,7 +156,7 @@ class FixService:
         if base and not is_branch_name(base):
             raise UsageError(f"not the name of a branch: {base!r}")
         try:
-            async with self._host(host, address, token) as api:
+            async with self._open_host_api(host, address, token) as api:
                 facts = await api.facts()
         except HostFailed as problem:
             raise UsageError(f"{host.value} {problem}") from None
@@ -192,12 +192,14 @@ class FixService:
         if unfixable := sorted(set(selection.rules) - FIXABLE):
             raise UsageError(f"no patches exist for findings of {', '.join(unfixable)}")
         await self.requests(tenant, site, _BATCH, 0)  # what crawls since then say about merged ones
-        now, subject = self._app.clock(), selection.subject(site_name)
+        now, branch_name = self._app.clock(), selection.branch_name(site_name)
         rules, keys = tuple(sorted(selection.rules)), tuple(sorted(selection.keys))
-        request = FixRequest(new_uuid(now), site, repository.url, subject, subject, rules, keys, FixState.QUEUED, now, by)
+        request = FixRequest(
+            new_uuid(now), site, repository.url, branch_name, branch_name, rules, keys, FixState.QUEUED, now, by
+        )
         queued, limit = await store.request_fix(request)
         if limit in {FixLimit.OPEN, FixLimit.DAY}:
-            raise TooManyRequests(_LIMITS[limit])
+            raise RepositoryLimitReached(_LIMITS[limit])
         if limit is not None:
             raise UsageError(f"{queued.url} {_LIMITS[limit]}" if queued is not None else _LIMITS[limit])
         assert queued is not None
@@ -206,21 +208,21 @@ class FixService:
     async def requests(self, tenant: TenantId, site: SiteId, limit: int, offset: int) -> tuple[list[FixRequest], int]:
         """A page of the requests of a site, newest first, and the total."""
         listed, total = await self._store.for_tenant(tenant).list_fixes(site, limit, offset)
-        return [await self._with_outcome(tenant, request) for request in listed], total
+        return [await self._with_audit_outcome(tenant, request) for request in listed], total
 
     async def find(self, tenant: TenantId, site: SiteId, request: str) -> FixRequest | None:
         """The request of a site with this id."""
         known = await self._store.for_tenant(tenant).fix(site, request)
-        return None if known is None else await self._with_outcome(tenant, known)
+        return None if known is None else await self._with_audit_outcome(tenant, known)
 
     async def refresh(self, tenant: TenantId, site: SiteId, request: str) -> FixRequest | None:
         """Update an open request from its pull request now."""
         known = await self.find(tenant, site, request)
         if known is None or known.state is not FixState.OPEN:
             return known
-        return await self._work(tenant, known)
+        return await self._process_and_store(tenant, known)
 
-    async def _with_outcome(self, tenant: TenantId, request: FixRequest) -> FixRequest:
+    async def _with_audit_outcome(self, tenant: TenantId, request: FixRequest) -> FixRequest:
         """A merged request, with its state updated from the audits since then."""
         if request.state not in {FixState.MERGED, FixState.NOT_RESOLVED} or request.merged_at is None:
             return request
@@ -242,43 +244,43 @@ class FixService:
 
     # Work
 
-    async def work_on(self, tenant: TenantId, request: str) -> FixRequest | None:
-        """Open or update the pull request of a request that is due, or look at it. None when another server does."""
+    async def claim_and_process(self, tenant: TenantId, request: str) -> FixRequest | None:
+        """Lease a request that is due, and open, update or check its pull request. None when another server has the lease."""
         now = self._app.clock()
         claimed = await self._store.for_tenant(tenant).claim_fix(request, now, now + _LEASE_S)
-        return None if claimed is None else await self._work(tenant, claimed)
+        return None if claimed is None else await self._process_and_store(tenant, claimed)
 
-    async def run_due(self) -> int:
+    async def process_due_requests(self) -> int:
         """Work on every request that is due. Returns their number."""
         count = 0
         for due in await self._store.due_fixes(self._app.clock(), _BATCH):
-            count += await self.work_on(due.tenant, due.id) is not None
+            count += await self.claim_and_process(due.tenant, due.id) is not None
         return count
 
-    async def forever(self, stop: asyncio.Event) -> None:
+    async def run_until_stopped(self, stop: asyncio.Event) -> None:
         """Work on requests until stopped."""
-        await repeat("pull requests", self.run_due, stop, _INTERVAL_S, _DELAY_S)
+        await repeat("pull requests", self.process_due_requests, stop, _INTERVAL_S, _DELAY_S)
 
-    async def _work(self, tenant: TenantId, request: FixRequest) -> FixRequest:
+    async def _process_and_store(self, tenant: TenantId, request: FixRequest) -> FixRequest:
         """Open, update or check the pull request of a due request, and store the result."""
         try:
-            changed = await self._do(tenant, request)
+            changed = await self._process_request(tenant, request)
         except HostBusy as busy:
             changed = replace(request, due_at=self._app.clock() + busy.retry_after_s, error=str(busy))
         except (CannotFix, HostRefused, GitRefused, SecretUnreadable) as problem:
-            changed = self._failed(request, problem, is_final=True)
+            changed = self._after_failure(request, problem, is_final=True)
         except (HostFailed, GitFailed) as problem:
-            changed = self._failed(request, problem, is_final=request.attempts >= _ATTEMPTS)
+            changed = self._after_failure(request, problem, is_final=request.attempts >= _ATTEMPTS)
         except StorageError:
             raise
         except Exception as problem:  # noqa: BLE001 one request must not end the others; it is stored as failed
             _LOG.exception("fix request failed", extra={"fix": request.id})
-            changed = self._failed(request, CannotFix(f"internal error ({type(problem).__name__})"), is_final=True)
+            changed = self._after_failure(request, CannotFix(f"internal error ({type(problem).__name__})"), is_final=True)
         changed = replace(changed, updated_at=self._app.clock())
         await self._store.for_tenant(tenant).save_fix(changed)
         return changed
 
-    def _failed(self, request: FixRequest, problem: Exception, *, is_final: bool) -> FixRequest:
+    def _after_failure(self, request: FixRequest, problem: Exception, *, is_final: bool) -> FixRequest:
         message = f"git {problem}" if isinstance(problem, GitFailed) else str(problem)
         if request.state is FixState.OPEN:  # the pull request is there, it is only not visible now
             return replace(request, due_at=self._app.clock() + CHECK_INTERVAL_S, error=message)
@@ -286,21 +288,23 @@ class FixService:
             return replace(request, state=FixState.FAILED, error=message)
         return replace(request, due_at=self._app.clock() + _RETRY_S * request.attempts, error=message)
 
-    async def _do(self, tenant: TenantId, request: FixRequest) -> FixRequest:
+    async def _process_request(self, tenant: TenantId, request: FixRequest) -> FixRequest:
         repository = await self._store.for_tenant(tenant).repository(request.site)
         if repository is None or repository.url != request.repository:
             raise CannotFix("the repository is not connected any more")
         token = self._secrets.open(repository.token, _secret_row(tenant, request.site))
-        async with self._host(repository.host, repository.url, token) as api:
+        async with self._open_host_api(repository.host, repository.url, token) as api:
             if request.state is FixState.OPEN and request.number is not None:
                 pull = await api.pull_request(request.number)
                 due_at = self._app.clock() + CHECK_INTERVAL_S
                 looked = replace(request, state=pull.state, url=pull.url, merged_at=pull.merged_at, due_at=due_at, error="")
-                return await self._with_outcome(tenant, looked)
+                return await self._with_audit_outcome(tenant, looked)
             async with open_repository(repository.url, api.git_user, token, self._guard, self._access) as git:
-                return await self._open(tenant, request, repository.base, git, api)
+                return await self._open_or_update(tenant, request, repository.base, git, api)
 
-    async def _open(self, tenant: TenantId, request: FixRequest, base: str, git: GitRepository, api: HostApi) -> FixRequest:
+    async def _open_or_update(
+        self, tenant: TenantId, request: FixRequest, base: str, git: GitRepository, api: HostApi
+    ) -> FixRequest:
         """Commit the patches, push them to the branch of the request, and open or update its pull request."""
         heads = await git.heads(base, request.branch)
         if base not in heads:
@@ -308,11 +312,11 @@ class FixService:
         if request.branch in heads and not await git.is_ours(request.branch):
             raise CannotFix(f"the branch {request.branch} has commits of other people, so it is left alone")
         commit = await git.fetch_base(base)
-        result = await self._audit(tenant, request.site)
-        files = [file for file in await git.list_files(commit) if _is_source(file)]
+        result = await self._latest_audit(tenant, request.site)
+        files = [file for file in await git.list_files(commit) if _is_source_file(file)]
         contents = await git.read_files(files)
-        proposals, left_out = await self._proposals(result, request, contents)
-        texts = {path: apply_edits(_text(contents[path]), edits) for path, edits in _edits(proposals).items()}
+        proposals, left_out = await self._select_proposals(result, request, contents)
+        texts = {path: apply_edits(_decode_file(contents[path]), edits) for path, edits in _edits_by_file(proposals).items()}
         patched = {path: text.encode("utf-8", "surrogateescape") for path, text in texts.items()}
         made = await git.commit(commit, files, patched, commit_message(proposals))
         if heads.get(request.branch) != made:
@@ -325,7 +329,7 @@ class FixService:
             due_at=self._app.clock() + CHECK_INTERVAL_S,
         )  # fmt: skip
 
-    async def _audit(self, tenant: TenantId, site: SiteId) -> AuditResult:
+    async def _latest_audit(self, tenant: TenantId, site: SiteId) -> AuditResult:
         """The latest stored audit of a site, computed again: fixes need links and pages as well."""
         done = await self._app.audits.for_tenant(tenant).audits(site, _AUDITS_SEARCHED)
         name = next((audit.run for audit in done if audit.finished_at is not None and not audit.error), None)
@@ -334,11 +338,11 @@ class FixService:
             raise CannotFix("no run of the site was audited; audit it first")
         return await audit_run(self._app, run, store=False)
 
-    async def _proposals(
+    async def _select_proposals(
         self, result: AuditResult, request: FixRequest, contents: dict[str, bytes]
     ) -> tuple[list[Proposal], int]:
         """The proposals of a request that fit into one pull request, and the number of the others."""
-        checkout = Checkout({path: _text(content) for path, content in contents.items()}, base_path_of(result.site))
+        checkout = Checkout({path: _decode_file(content) for path, content in contents.items()}, base_path_of(result.site))
         records = [
             record
             for record in result.selected(request.rules or RULES.keys())
@@ -347,14 +351,14 @@ class FixService:
         if not records:
             raise CannotFix("none of the findings is open")
         fixes = await find_fixes(self._app, result, records, checkout, {})
-        fitting = _fitting(fixes.proposals, checkout)
+        fitting = _proposals_within_limits(fixes.proposals, checkout)
         if not fitting:
             reasons = sorted({refused.reason for refused in fixes.refusals})
             raise CannotFix(f"no finding has a patch: {'; '.join(reasons[:3]) or 'too many lines would change'}")
         return fitting, len(fixes.proposals) - len(fitting)
 
     @asynccontextmanager
-    async def _host(self, host: RepositoryHost, url: str, token: str) -> AsyncIterator[HostApi]:
+    async def _open_host_api(self, host: RepositoryHost, url: str, token: str) -> AsyncIterator[HostApi]:
         """The API of a host. Each use has a client of its own: cookies of one tenant must not reach another."""
         fetcher = HttpFetcher(FETCH_SETTINGS, self._guard, access=self._access)
         try:
@@ -367,16 +371,16 @@ def _secret_row(tenant: TenantId, site: SiteId) -> str:
     return f"repository:{tenant}:{site}"
 
 
-def _is_source(file: SourceFile) -> bool:
+def _is_source_file(file: SourceFile) -> bool:
     folders = file.path.split("/")[:-1]
     return is_source_name(file.path) and file.size <= MAX_FILE_BYTES and all(map(is_source_folder, folders))
 
 
-def _text(content: bytes) -> str:
+def _decode_file(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _edits(proposals: Collection[Proposal]) -> dict[str, list[Edit]]:
+def _edits_by_file(proposals: Collection[Proposal]) -> dict[str, list[Edit]]:
     """The edits by file."""
     edits: dict[str, list[Edit]] = {}
     for proposal in proposals:
@@ -384,7 +388,7 @@ def _edits(proposals: Collection[Proposal]) -> dict[str, list[Edit]]:
     return edits
 
 
-def _fitting(proposals: Sequence[Proposal], checkout: Checkout) -> list[Proposal]:
+def _proposals_within_limits(proposals: Sequence[Proposal], checkout: Checkout) -> list[Proposal]:
     """The first proposals that together change few enough files and lines, and do not overlap."""
     chosen: list[Proposal] = []
     edits: dict[str, list[Edit]] = {}

@@ -156,7 +156,9 @@ class _Audit:
         self._progress.phase = AuditPhase.LINKS
         async for links in self._ledger.links(self._run.site):
             graph.add(links)
-        media, unused = await self._files.media_files(self._app.media.of(self._run.tenant).library.site_media(self._run.site))
+        media, unused = await self._files.media_files(
+            self._app.media.for_tenant(self._run.tenant).library.site_media(self._run.site)
+        )
         site = Site(
             summaries,
             graph,

@@ -1,4 +1,4 @@
-"""Suggested titles and descriptions for fixes, by a language model behind an OpenAI-compatible endpoint; off by default.
+"""Generates titles and descriptions for fixes with an LLM behind an OpenAI-compatible endpoint; off unless configured.
 
 A model only writes a title, a description or an alternative text: one line within limits of length, never a file or a diff.
 The text of the page goes along as quoted data, redacted, and not at all where it carries instructions to models. Whatever
@@ -32,23 +32,23 @@ FORM = "openai:MODEL@https://host/v1"
 
 
 @dataclass(frozen=True, slots=True)
-class WordRule:
-    """What a model may write for a rule."""
+class TextConstraints:
+    """Task and length limits of the text that an LLM generates for a rule."""
 
     task: str
     min_chars: int
     max_chars: int
 
 
-WORD_RULES: Mapping[str, WordRule] = {
-    "title-missing": WordRule("the title of the page, for search results", 15, 65),
-    "description-missing": WordRule("the meta description of the page, one or two sentences", 50, 160),
+TEXT_CONSTRAINTS: Mapping[str, TextConstraints] = {
+    "title-missing": TextConstraints("the title of the page, for search results", 15, 65),
+    "description-missing": TextConstraints("the meta description of the page, one or two sentences", 50, 160),
 }
-"""The rules for which a model may write the words."""
+"""The rules for which an LLM may generate the text."""
 
 
-def model_endpoint(spec: str, key: str = "") -> Endpoint | None:
-    """The endpoint that `SITELORE_MODEL` names; None when it is empty."""
+def llm_endpoint(spec: str, key: str = "") -> Endpoint | None:
+    """The LLM endpoint that `SITELORE_MODEL` names; None when it is empty."""
     if not spec.strip():
         return None
     match = _SPEC.fullmatch(spec.strip())
@@ -61,7 +61,7 @@ def model_endpoint(spec: str, key: str = "") -> Endpoint | None:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Words of a model for a finding, with what they were made of and what they cost."""
+    """Text that an LLM generated for a finding, with its model, its prompt and the tokens that it used."""
 
     text: str
     model: str
@@ -70,23 +70,23 @@ class Suggestion:
     """As the endpoint counts them; 0 when it does not say."""
 
 
-class NoSuggestion(Exception):
-    """Why the model gave no suggestion. The message is a sentence without its full stop."""
+class NoGeneratedText(Exception):
+    """Raised when the LLM gave no text that can be used. The message is a sentence without its full stop."""
 
 
 Send = Callable[..., Awaitable[Any]]
 
 
-async def suggest(endpoint: Endpoint, finding: Finding, text: CleanText, send: Send = send_request) -> Suggestion:
-    """Words for a finding by the redacted text of its page; `NoSuggestion` when there are none that can be used."""
-    rule = WORD_RULES.get(finding.rule)
+async def generate_text(endpoint: Endpoint, finding: Finding, text: CleanText, send: Send = send_request) -> Suggestion:
+    """Generate the text for a finding from the redacted text of its page. Raises `NoGeneratedText`."""
+    rule = TEXT_CONSTRAINTS.get(finding.rule)
     if rule is None:
-        raise NoSuggestion("a model writes no words for this rule")
+        raise NoGeneratedText("a model writes no words for this rule")
     if find_flags(text):
-        raise NoSuggestion("the text of the page gives orders to language models, so it is not sent to one")
+        raise NoGeneratedText("the text of the page gives orders to language models, so it is not sent to one")
     if not text.strip():
-        raise NoSuggestion("the page has no text")
-    prompt = _prompt(rule, text)
+        raise NoGeneratedText("the page has no text")
+    prompt = _build_prompt(rule, text)
     request = {
         "model": endpoint.model, "temperature": 0, "max_tokens": 200, "response_format": {"type": "json_object"},
         "messages": [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": prompt}],
@@ -97,12 +97,12 @@ async def suggest(endpoint: Endpoint, finding: Finding, text: CleanText, send: S
             "POST", endpoint.address, endpoint.headers, data, timeout_s=_TIMEOUT_S, max_bytes=_MAX_ANSWER_BYTES
         )
     except RequestFailed as failure:
-        raise NoSuggestion(f"the model {failure}") from None
+        raise NoGeneratedText(f"the model {failure}") from None
     if response.status != 200:
-        raise NoSuggestion(f"the model answered {response.status}")
-    words, tokens = _answer(response.body)
+        raise NoGeneratedText(f"the model answered {response.status}")
+    words, tokens = _read_answer(response.body)
     if not rule.min_chars <= len(words) <= rule.max_chars:
-        raise NoSuggestion(f"the model answered {len(words)} characters instead of {rule.min_chars} to {rule.max_chars}")
+        raise NoGeneratedText(f"the model answered {len(words)} characters instead of {rule.min_chars} to {rule.max_chars}")
     return Suggestion(words, endpoint.model, prompt, tokens)
 
 
@@ -112,21 +112,21 @@ _SYSTEM = (
 )
 
 
-def _prompt(rule: WordRule, text: str) -> str:
+def _build_prompt(rule: TextConstraints, text: str) -> str:
     return (
         f"Write {rule.task}: {rule.min_chars} to {rule.max_chars} characters.\n"
         f"<page>\n{text[:MAX_TEXT_CHARS].replace('</page>', '')}\n</page>"
     )
 
 
-def _answer(body: bytes) -> tuple[str, int]:
+def _read_answer(body: bytes) -> tuple[str, int]:
     """The line that a model answered, and the tokens that it used."""
     try:
         answer = json.loads(body)
         words = json.loads(answer["choices"][0]["message"]["content"])["text"]
         tokens = (answer.get("usage") or {}).get("total_tokens") or 0
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
-        raise NoSuggestion("the model answered something else than the text") from None
+        raise NoGeneratedText("the model answered something else than the text") from None
     if not isinstance(words, str) or not words.isprintable() or re.search(r"[<>{}]|https?:", words):
-        raise NoSuggestion("the model answered something else than a line of text")
+        raise NoGeneratedText("the model answered something else than a line of text")
     return " ".join(words.split()), tokens if isinstance(tokens, int) else 0

@@ -70,7 +70,7 @@ class Manifest:
 
 @asynccontextmanager
 async def deletion_lock(app: App) -> AsyncIterator[bool]:
-    """Lock against backups. Yields whether blobs may be removed now: not while a backup copies them."""
+    """The lock that backups and deletions exclude each other with. Yields whether it is ours: blobs may be removed now."""
     if app.is_shared:
         async with app.queue.leader_lock(_LOCK, for_long=True) as is_ours:
             yield is_ours
@@ -91,7 +91,7 @@ def _file_lock(path: Path) -> Iterator[bool]:
 
 
 async def back_up(data: Path, settings: OperatorSettings, target: Path) -> Manifest:
-    """Back up the servers of the settings, or without any the data directory, to a directory or a `.tar` file."""
+    """Back up the configured Postgres and blob store, or without them the data directory, to a directory or a `.tar` file."""
     if target.suffix != ".tar":
         return await _back_up_to(data, settings, target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -102,21 +102,21 @@ async def back_up(data: Path, settings: OperatorSettings, target: Path) -> Manif
 
 
 async def _back_up_to(data: Path, settings: OperatorSettings, target: Path) -> Manifest:
-    _prepare(target, "postgres" if settings.is_scaled else "sqlite")
+    _prepare_target(target, "postgres" if settings.is_scaled else "sqlite")
     if settings.is_scaled:
         manifest = await _back_up_servers(settings, target)
     else:
         manifest = await _back_up_directory(data, target)
-    with _private(target / MANIFEST) as file:
+    with _write_private_file(target / MANIFEST) as file:
         file.write(json.dumps(asdict(manifest)).encode())
     return manifest
 
 
-def _prepare(target: Path, kind: str) -> None:
+def _prepare_target(target: Path, kind: str) -> None:
     """Create the directory of a backup; one that exists must be empty, or a backup of the same kind."""
     if target.is_file():
         raise UsageError(f"{target} is a file; name a directory, or a new file that ends in .tar")
-    if target.exists() and any(target.iterdir()) and _manifest_of(target).database != kind:
+    if target.exists() and any(target.iterdir()) and _read_manifest(target).database != kind:
         raise UsageError(f"{target} is a backup of another kind of database; choose another directory")
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -125,7 +125,7 @@ async def _back_up_directory(data: Path, target: Path) -> Manifest:
     if not (data / DATABASE).exists():
         raise NoSuchRun(f"no crawl data in {data}; name another directory with --data")
     created_at, pending = time.time(), target / f"{DATABASE}.new"
-    async with _waiting(lambda: _file_lock_of(data)):
+    async with _lock_when_free(lambda: _file_lock_of(data)):
         await asyncio.to_thread(sqlite.snapshot, data / DATABASE, pending)
         has_blobs = (data / BLOBS).exists()
         copied = await asyncio.to_thread(sqlite.copy_blobs, data / BLOBS, target / BLOBS) if has_blobs else 0
@@ -147,7 +147,7 @@ async def _back_up_servers(settings: OperatorSettings, target: Path) -> Manifest
     bucket = ObjectBlobs(settings.blobs_url, settings.patience_s, settings.blobs_secrets)
     engine = postgres.connect(settings.database_url)
     try:
-        async with _waiting(lambda: engine.leader_lock(_LOCK, for_long=True)):
+        async with _lock_when_free(lambda: engine.leader_lock(_LOCK, for_long=True)):
             await postgres.dump(settings.database_url, pending, process_environment())
             prefixes = ["" if tenant == DEFAULT_TENANT else f"{tenant}/" for tenant in await postgres.tenant_ids(engine)]
             revision = await postgres.revision_of(engine)
@@ -196,8 +196,8 @@ async def _file_lock_of(data: Path) -> AsyncIterator[bool]:
 
 
 @asynccontextmanager
-async def _waiting(lock: Callable[[], AbstractAsyncContextManager[bool]]) -> AsyncIterator[None]:
-    """Take a lock as soon as it is free."""
+async def _lock_when_free(lock: Callable[[], AbstractAsyncContextManager[bool]]) -> AsyncIterator[None]:
+    """Wait for a lock and hold it during the block."""
     give_up_at = time.monotonic() + _LOCK_WAIT_S
     while True:
         async with lock() as is_ours:
@@ -213,13 +213,15 @@ async def restore(source: Path, data: Path, settings: OperatorSettings, *, is_co
     """Replace the data of a directory or of servers by a backup. None when there is data and replacing it is not confirmed."""
     if source.is_dir():  # noqa: ASYNC240 nothing else runs here
         return await _restore_from(source, data, settings, is_confirmed=is_confirmed)
-    with tempfile.TemporaryDirectory(prefix=".sitelore-restore-", dir=None if settings.is_scaled else _parent(data)) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix=".sitelore-restore-", dir=None if settings.is_scaled else _make_parent(data)
+    ) as folder:
         await asyncio.to_thread(_unpack, source, Path(folder))
         return await _restore_from(Path(folder), data, settings, is_confirmed=is_confirmed)
 
 
 async def _restore_from(source: Path, data: Path, settings: OperatorSettings, *, is_confirmed: bool) -> Manifest | None:
-    manifest = _manifest_of(source)
+    manifest = _read_manifest(source)
     if manifest.revision > REVISION:
         raise UsageError(f"{source} is a backup of a newer version of Sitelore ({manifest.revision})")
     if (manifest.database == "postgres") != settings.is_scaled:
@@ -279,7 +281,7 @@ async def _restore_servers(source: Path, settings: OperatorSettings, *, is_confi
     return True
 
 
-def _manifest_of(source: Path) -> Manifest:
+def _read_manifest(source: Path) -> Manifest:
     try:
         return Manifest(**json.loads((source / MANIFEST).read_bytes()))
     except FileNotFoundError:
@@ -291,23 +293,23 @@ def _manifest_of(source: Path) -> Manifest:
 def list_backups(folder: Path) -> list[StoredBackup]:
     """The backups in a directory, newest first; the directory may also be a backup itself."""
     paths = [folder] if (folder / MANIFEST).is_file() else [path for path in folder.iterdir() if _is_backup(path)]
-    return sorted(map(_stored_backup, paths), key=lambda backup: backup.created_at, reverse=True)
+    return sorted(map(_describe_backup, paths), key=lambda backup: backup.created_at, reverse=True)
 
 
 def _is_backup(path: Path) -> bool:
     return (path / MANIFEST).is_file() or (path.suffix == ".tar" and path.is_file() and not path.name.startswith("."))
 
 
-def _stored_backup(path: Path) -> StoredBackup:
+def _describe_backup(path: Path) -> StoredBackup:
     files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
-    manifest = _packed_manifest(path) if path.is_file() else _manifest_of(path)
+    manifest = _read_packed_manifest(path) if path.is_file() else _read_manifest(path)
     return StoredBackup(
         path.name, manifest.database, manifest.revision, manifest.created_at, manifest.blobs, manifest.media,
         sum(file.stat().st_size for file in files),
     )  # fmt: skip
 
 
-def _packed_manifest(path: Path) -> Manifest:
+def _read_packed_manifest(path: Path) -> Manifest:
     try:
         with tarfile.open(path) as archive:
             member = next((each for each in archive if each.name == MANIFEST), None)
@@ -319,7 +321,7 @@ def _packed_manifest(path: Path) -> Manifest:
 
 def _pack(folder: Path, target: Path) -> None:
     unfinished = folder.parent / target.name
-    with _private(unfinished) as file, tarfile.open(fileobj=file, mode="w") as archive:
+    with _write_private_file(unfinished) as file, tarfile.open(fileobj=file, mode="w") as archive:
         for path in sorted(folder.iterdir()):
             archive.add(path, path.name)
     unfinished.replace(target)
@@ -329,7 +331,7 @@ def _unpack(source: Path, folder: Path) -> None:
     try:
         with tarfile.open(source) as archive:
             for name in (MANIFEST, DATABASE, DUMP, BLOBS):
-                with contextlib.suppress(KeyError), _private(folder / name) as out:
+                with contextlib.suppress(KeyError), _write_private_file(folder / name) as out:
                     content = archive.extractfile(name)
                     if content is not None:
                         shutil.copyfileobj(content, out)
@@ -342,12 +344,12 @@ def _unpack(source: Path, folder: Path) -> None:
 
 
 @contextmanager
-def _private(path: Path) -> Iterator[IO[bytes]]:
+def _write_private_file(path: Path) -> Iterator[IO[bytes]]:
     """Write a file that only its owner can read."""
     with os.fdopen(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
         yield file
 
 
-def _parent(data: Path) -> Path:
+def _make_parent(data: Path) -> Path:
     data.parent.mkdir(parents=True, exist_ok=True)
     return data.parent

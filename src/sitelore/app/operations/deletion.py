@@ -1,7 +1,8 @@
-"""Deletes runs, sites and tenants with their blobs, while crawls run, and applies the retention period.
+"""Deletes runs, sites, channels and tenants with their blobs, while crawls run; retention periods; blob garbage collection.
 
-Rows are deleted by `store/runs/deletion.py`, blobs by mark and sweep: `sweep_blobs` lists the blobs that were last put before a
-point in time, reads all references to blobs in the database, and deletes what has none. Why nothing that is needed is deleted:
+Rows are deleted by `store/runs/deletion.py`, blobs by mark-and-sweep: `soft_delete_unreferenced_blobs` lists the blobs that
+were last written before a point in time, reads all references to blobs in the database, and deletes what has none. Why nothing
+that is needed is deleted:
 
 - A visit, or `reprocess`, puts its blobs and writes the rows that refer to them afterwards. A put of existing content renews
   its time, and `delete` checks the time again, so what was put after the point in time stays.
@@ -9,19 +10,19 @@ point in time, reads all references to blobs in the database, and deletes what h
   Listing the blobs waits for the blob thread, so every earlier put has returned and its writer has gone on to the ledger; an
   empty write then waits for the ledger's writer thread, so that those rows are committed.
 - With servers, other processes may be between a put and its rows. Object stores cannot check and delete in one step either. So
-  an object store keeps a deleted blob readable, and `purge_blobs` decides again `GRACE_S` later: a blob that is referenced by
-  then is restored. That is longer than a worker tries to write its rows (`SITELORE_PATIENCE_S`, 5 minutes), and than the clocks
-  of a server and of the store may differ.
+  an object store keeps a deleted blob readable (a soft delete), and `purge_deleted_blobs` decides again `GRACE_S` later: a blob
+  that is referenced by then is restored. That is longer than a worker tries to write its rows (`SITELORE_PATIENCE_S`, 5
+  minutes), and than the clocks of a server and of the store may differ.
 - A page that was found unchanged refers to the blobs that `pages` had when its row was claimed, without a put. `pages` keeps
   them, and it is read before `urls`, to which the visit copies them. Pages that are fetched ahead work alike.
-- Media files are swept alike (`sweep_media`). Their rows are written later after the put than those of blobs, so a process
-  remembers the files of its unwritten settlements and keeps them.
+- Media files are swept alike (`soft_delete_unreferenced_media`). Their rows are written later after the put than those of
+  blobs, so a process remembers the files of its unwritten settlements and keeps them.
 - `reprocess` may replace the document of such a page during the visit, which then refers to the old one. In one process the
   lock of the data directory excludes that; with servers the blob is still readable, and restored.
 
 Deleted text does not stay in the files of a data directory: SQLite overwrites it (`secure_delete`), and the write-ahead logs
 are emptied. Copies can remain in unused parts of database pages from which rows were moved, so when a site or a tenant was
-deleted the files are written anew (VACUUM). Beside a crawl that blocks its writes, which wait for 30 s, so a server does so for
+deleted the databases are vacuumed. Beside a crawl that blocks its writes, which wait for 30 s, so a server does so for
 files of up to `VACUUM_BYTES` only, and in the background, so that no request waits for it: a file in the directory says that it
 is due. A command has the directory for itself and has no limit.
 """
@@ -47,7 +48,7 @@ from sitelore.model.frontier import RunListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.platform.tenant_settings import default_retention
 from sitelore.model.states import ENDED, RunState
-from sitelore.store.runs.deletion import rewrite
+from sitelore.store.runs.deletion import vacuum_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -81,7 +82,7 @@ GRACE_S = 3600.0
 """With servers: how long a deleted blob can still be read, and is restored if a row refers to it."""
 
 VACUUM_BYTES = 512 << 20
-"""The largest database file that is written anew while a crawl may be running; takes about 7 s."""
+"""The largest database file that is vacuumed while a crawl may be running; takes about 7 s."""
 
 _NO_RUN = RunId("")
 _BLOBS_PER_PASS = 200_000
@@ -91,12 +92,12 @@ _RUNS_PER_READ = 100
 _RETENTION_INTERVAL_S = 3600.0
 _RETENTION_DELAY_S = 60.0
 """A process that has just started has other work to do first."""
-_REWRITE_DUE = "rewrite.due"
-"""The file that marks a data directory whose databases are to be written anew."""
-_REWRITE_INTERVAL_S = 2.0
+_VACUUM_MARKER = "vacuum_file.due"
+"""The file that marks a data directory whose databases need a VACUUM."""
+_VACUUM_INTERVAL_S = 2.0
 
 
-def _without_backup(
+def _refused_during_backup(
     *, purges: bool
 ) -> Callable[[Callable[Concatenate[App, P], Awaitable[int]]], Callable[Concatenate[App, P], Awaitable[int]]]:
     """Refuse to delete contents while a backup is made. With servers, only what `purges` them is refused: the backup also
@@ -127,7 +128,7 @@ async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) 
             await ledger.end_run(run_id, RunState.CANCELLED, app.clock())
 
 
-@_without_backup(purges=False)
+@_refused_during_backup(purges=False)
 async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
     """Delete runs that have ended. Returns the number of blobs deleted with them."""
     ledger = app.ledger.for_tenant(tenant)
@@ -137,80 +138,80 @@ async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
     return await _delete_blobs(app, tenant)
 
 
-@_without_backup(purges=False)
+@_refused_during_backup(purges=False)
 async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a site with everything that was stored of it. Returns the number of blobs deleted with it."""
-    await _delete_points(tenant, site)
+    await _delete_external_vectors(tenant, site)
     if not await app.ledger.for_tenant(tenant.id).delete_site(site):
         raise UsageError("the site has a run that has not ended, or was deleted meanwhile; let the run finish or cancel it")
-    await _delete_points(tenant, site)  # an index update may have sent some meanwhile
+    await _delete_external_vectors(tenant, site)  # an index update may have sent some meanwhile
     deleted = await _delete_blobs(app, tenant.id)
-    await rewrite_files(app, vacuum_bytes)
+    await vacuum_databases(app, vacuum_bytes)
     return deleted
 
 
-@_without_backup(purges=False)
+@_refused_during_backup(purges=False)
 async def delete_channel(app: App, channel: Channel, entry_for: EntryFor) -> int:
     """Cancel the crawl of a channel, and delete the channel with its site. Returns the number of blobs deleted with it.
 
-    The files of a data directory are to be written anew afterwards (`keep_rewriting_files`).
+    The databases of a data directory need a vacuum afterwards (`keep_vacuuming`).
     """
-    with _rewrite_due_after(app):
+    with _vacuum_needed_after(app):
         return await _delete_channel(app, channel, entry_for)
 
 
 async def _delete_channel(app: App, channel: Channel, entry_for: EntryFor) -> int:
     tenant = next(tenant for tenant in await app.queue.tenants() if tenant.id == channel.tenant)
-    await _delete_points(tenant, channel.site)
+    await _delete_external_vectors(tenant, channel.site)
     await app.open_channels().for_tenant(tenant.id).recording(entry_for).delete_channel(channel.id, app.clock())
-    await _delete_points(tenant, channel.site)  # an index update may have sent some meanwhile
+    await _delete_external_vectors(tenant, channel.site)  # an index update may have sent some meanwhile
     return await _delete_blobs(app, tenant.id)
 
 
-@_without_backup(purges=True)
+@_refused_during_backup(purges=True)
 async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a tenant with all its sites. Returns the number of blobs deleted with it."""
     deleted = await _delete_tenant(app, tenant)
-    await rewrite_files(app, vacuum_bytes)
+    await vacuum_databases(app, vacuum_bytes)
     return deleted
 
 
 async def _delete_tenant(app: App, tenant: Tenant) -> int:
     if tenant.id == DEFAULT_TENANT:
-        raise _default_tenant(tenant)
-    await _delete_points(tenant)
+        raise _default_tenant_error(tenant)
+    await _delete_external_vectors(tenant)
     ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
     if not await ledger.delete_tenant():
         raise UsageError(f"the tenant {tenant.name} has a run that has not ended; let it finish or cancel it first")
-    await _delete_points(tenant)
+    await _delete_external_vectors(tenant)
     # Nothing can refer to its blobs any more. The second pass removes those that a store keeps readable after the first.
-    deleted = await sweep_blobs(ledger, blobs, math.inf)
-    await purge_blobs(ledger, blobs, math.inf)
-    media = app.media.of(tenant.id)
-    await sweep_media(ledger, media, math.inf)
-    await purge_media(ledger, media, math.inf)
+    deleted = await soft_delete_unreferenced_blobs(ledger, blobs, math.inf)
+    await purge_deleted_blobs(ledger, blobs, math.inf)
+    media = app.media.for_tenant(tenant.id)
+    await soft_delete_unreferenced_media(ledger, media, math.inf)
+    await purge_deleted_media(ledger, media, math.inf)
     return deleted
 
 
-@_without_backup(purges=True)
+@_refused_during_backup(purges=True)
 async def cancel_and_delete_tenant(app: App, tenant: Tenant) -> int:
     """Cancel the runs of a tenant that have not ended, and delete it. Returns the number of blobs deleted with it.
 
-    The files of a data directory are to be written anew afterwards, as for a channel.
+    The databases of a data directory need a vacuum afterwards, as for a channel.
     """
     if tenant.id == DEFAULT_TENANT:
-        raise _default_tenant(tenant)
+        raise _default_tenant_error(tenant)
     ledger = app.ledger.for_tenant(tenant.id)
     unfinished = frozenset(RunState) - ENDED
     while (page := await ledger.list_runs(RunListing(unfinished, limit=_RUNS_PER_READ)))[0]:
         for run in page[0]:
             await ledger.end_run(run.id, RunState.CANCELLED, app.clock())
             await app.notify_workers(run.id)
-    with _rewrite_due_after(app):
+    with _vacuum_needed_after(app):
         return await _delete_tenant(app, tenant)
 
 
-def _default_tenant(tenant: Tenant) -> UsageError:
+def _default_tenant_error(tenant: Tenant) -> UsageError:
     return Conflict(f"the tenant {tenant.name} cannot be deleted, every installation has it; delete its sites with --site")
 
 
@@ -218,11 +219,11 @@ async def _delete_blobs(app: App, tenant: TenantId) -> int:
     # What an object store deletes can be restored, whenever it was put, and the clock of the store may differ from ours.
     stored_before = math.inf if app.is_shared else time.time()
     ledger = app.ledger.for_tenant(tenant)
-    await sweep_media(ledger, app.media.of(tenant), stored_before)
-    return await sweep_blobs(ledger, app.blobs.for_tenant(tenant), stored_before)
+    await soft_delete_unreferenced_media(ledger, app.media.for_tenant(tenant), stored_before)
+    return await soft_delete_unreferenced_blobs(ledger, app.blobs.for_tenant(tenant), stored_before)
 
 
-async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
+async def _delete_external_vectors(tenant: Tenant, site: SiteId | None = None) -> None:
     """Delete the points of a site, or of a tenant, from an external vector store where one is configured."""
     operator = operator_settings()
     if operator.vectors in {"", "database"}:
@@ -232,30 +233,40 @@ async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
     await delete_points(QdrantServer.read(operator.vectors, operator.vectors_key), tenant.name, site)
 
 
-async def sweep_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Delete unreferenced blobs that were last put before this time. Returns their number."""
-    return await _sweep(ledger, blobs, ledger.blob_references, stored_before, per_pass)
+async def soft_delete_unreferenced_blobs(
+    ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS
+) -> int:
+    """The sweep of mark-and-sweep: soft-delete unreferenced blobs that were last written before this time. Returns how many."""
+    return await _soft_delete_unreferenced(ledger, blobs, ledger.blob_references, stored_before, per_pass)
 
 
-async def purge_blobs(ledger: Ledger, blobs: BlobStorage, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Permanently remove blobs that were deleted before this time; restore referenced ones. Returns the number removed."""
-    return await _purge(ledger, blobs, ledger.blob_references, deleted_before, per_pass)
+async def purge_deleted_blobs(
+    ledger: Ledger, blobs: BlobStorage, deleted_before: float, per_pass: int = _BLOBS_PER_PASS
+) -> int:
+    """Permanently remove blobs that were soft-deleted before this time; restore referenced ones. Returns the number removed."""
+    return await _purge_deleted(ledger, blobs, ledger.blob_references, deleted_before, per_pass)
 
 
-async def sweep_media(ledger: Ledger, media: MediaContext, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Delete media files that no row refers to and that were last put before this time. Returns their number.
+async def soft_delete_unreferenced_media(
+    ledger: Ledger, media: MediaContext, stored_before: float, per_pass: int = _BLOBS_PER_PASS
+) -> int:
+    """Soft-delete media files that no row refers to and that were last written before this time. Returns their number.
 
     A visit stores a file before its settlement is written. Until then the file is pending in this process, and is kept.
     """
-    return await _sweep(ledger, media.files, media.library.references, stored_before, per_pass, media.is_pending)
+    return await _soft_delete_unreferenced(
+        ledger, media.files, media.library.references, stored_before, per_pass, media.is_pending
+    )
 
 
-async def purge_media(ledger: Ledger, media: MediaContext, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Permanently remove media files that were deleted before this time; restore those that are referenced."""
-    return await _purge(ledger, media.files, media.library.references, deleted_before, per_pass)
+async def purge_deleted_media(
+    ledger: Ledger, media: MediaContext, deleted_before: float, per_pass: int = _BLOBS_PER_PASS
+) -> int:
+    """Permanently remove media files that were soft-deleted before this time; restore those that are referenced."""
+    return await _purge_deleted(ledger, media.files, media.library.references, deleted_before, per_pass)
 
 
-async def _sweep(
+async def _soft_delete_unreferenced(
     ledger: Ledger,
     store: _Store[_Key],
     references: Callable[[], AsyncIterator[set[_Key]]],
@@ -264,14 +275,14 @@ async def _sweep(
     is_pending: Callable[[_Key], bool] = lambda _: False,
 ) -> int:
     deleted = 0
-    async for keys in _passes(store.keys(stored_before), per_pass):
+    async for keys in _read_key_sets(store.keys(stored_before), per_pass):
         unwritten = {key for key in keys if is_pending(key)}
-        for batch in _batches(await _unreferenced(ledger, references, keys - unwritten)):
+        for batch in _delete_batches(await _unreferenced(ledger, references, keys - unwritten)):
             deleted += await store.delete(batch, stored_before)
     return deleted
 
 
-async def _purge(
+async def _purge_deleted(
     ledger: Ledger,
     store: _Store[_Key],
     references: Callable[[], AsyncIterator[set[_Key]]],
@@ -279,16 +290,16 @@ async def _purge(
     per_pass: int,
 ) -> int:
     purged = 0
-    async for keys in _passes(store.deleted_keys(deleted_before), per_pass):
+    async for keys in _read_key_sets(store.deleted_keys(deleted_before), per_pass):
         unreferenced = await _unreferenced(ledger, references, keys)
-        for batch in _batches(keys - unreferenced):
+        for batch in _delete_batches(keys - unreferenced):
             await store.restore(batch)
-        for batch in _batches(unreferenced):
+        for batch in _delete_batches(unreferenced):
             purged += await store.purge(batch, deleted_before)
     return purged
 
 
-async def _passes(keys: AsyncIterator[_Key], size: int) -> AsyncIterator[set[_Key]]:
+async def _read_key_sets(keys: AsyncIterator[_Key], size: int) -> AsyncIterator[set[_Key]]:
     """Keys in sets of up to `size`."""
     batch: set[_Key] = set()
     async for key in keys:
@@ -309,53 +320,56 @@ async def _unreferenced(ledger: Ledger, references: Callable[[], AsyncIterator[s
     return remaining
 
 
-def _batches(keys: set[_Key]) -> Iterator[list[_Key]]:
+def _delete_batches(keys: set[_Key]) -> Iterator[list[_Key]]:
     remaining = iter(sorted(keys))
     while batch := list(islice(remaining, _BLOBS_PER_DELETE)):
         yield batch
 
 
-async def rewrite_files(app: App, vacuum_bytes: float = math.inf, *, if_free: float = 0.0) -> None:
-    """Write the databases of a data directory anew without deleted text and free space, and empty their write-ahead logs.
+async def vacuum_databases(app: App, vacuum_bytes: float = math.inf, *, if_free: float = 0.0) -> None:
+    """VACUUM the databases of a data directory, so that no deleted text stays in them, and empty their write-ahead logs.
 
     Files of more than `vacuum_bytes`, or of which a smaller share than `if_free` is unused, keep their size.
     """
     if not app.is_shared:
         for path in (Path(app.database_name), Path(app.blobs_name)):
             if path.exists():
-                await asyncio.to_thread(rewrite, path, vacuum_bytes, if_free)
+                await asyncio.to_thread(vacuum_file, path, vacuum_bytes, if_free)
         if not if_free:
-            _rewrite_due(app).unlink(missing_ok=True)
+            _vacuum_marker(app).unlink(missing_ok=True)
 
 
-def _rewrite_due(app: App) -> Path:
-    return Path(app.database_name).with_name(_REWRITE_DUE)
+def _vacuum_marker(app: App) -> Path:
+    return Path(app.database_name).with_name(_VACUUM_MARKER)
 
 
 @contextmanager
-def _rewrite_due_after(app: App) -> Iterator[None]:
-    """Mark the data directory: before the body, which may be killed, and after it, as a rewrite may have begun meanwhile."""
+def _vacuum_needed_after(app: App) -> Iterator[None]:
+    """Write the file that asks for a vacuum before the block, so that a crash cannot lose it, and again after the block.
+
+    Again, because a vacuum may have begun, and removed the file, while the block was still deleting.
+    """
     if app.is_shared:
         yield
         return
-    _rewrite_due(app).touch()
+    _vacuum_marker(app).touch()
     yield
-    _rewrite_due(app).touch()
+    _vacuum_marker(app).touch()
 
 
-async def keep_rewriting_files(app: App, stop: asyncio.Event, interval_s: float = _REWRITE_INTERVAL_S) -> None:
-    """Write the files of a data directory anew when that is due, until stopped."""
+async def keep_vacuuming(app: App, stop: asyncio.Event, interval_s: float = _VACUUM_INTERVAL_S) -> None:
+    """Vacuum the databases of a data directory when a deletion has left its marker file, until stopped."""
 
-    async def rewrite_if_due() -> None:
-        if _rewrite_due(app).exists():
-            await rewrite_files(app, VACUUM_BYTES)
+    async def vacuum_if_due() -> None:
+        if _vacuum_marker(app).exists():
+            await vacuum_databases(app, VACUUM_BYTES)
 
-    await repeat("the rewriting of files", rewrite_if_due, stop, interval_s)
+    await repeat("vacuum", vacuum_if_due, stop, interval_s)
 
 
 @dataclass(frozen=True, slots=True)
-class Expired:
-    """What the retention period deleted."""
+class RetentionResult:
+    """How much the retention periods deleted."""
 
     runs: int = 0
     versions: int = 0
@@ -364,16 +378,16 @@ class Expired:
     deliveries: int = 0
 
 
-async def delete_expired(app: App, defaults: RetentionPolicy) -> Expired:
+async def delete_expired(app: App, defaults: RetentionPolicy) -> RetentionResult:
     """Delete what is older than each tenant's retention periods. The latest run of each site stays."""
-    total = Expired()
+    total = RetentionResult()
     for tenant in await app.queue.tenants():
         expired = await _delete_expired_of(app, tenant.id, defaults)
-        total = Expired(*(a + b for a, b in zip(astuple(total), astuple(expired), strict=True)))
+        total = RetentionResult(*(a + b for a, b in zip(astuple(total), astuple(expired), strict=True)))
     return total
 
 
-async def _delete_expired_of(app: App, tenant: TenantId, defaults: RetentionPolicy) -> Expired:
+async def _delete_expired_of(app: App, tenant: TenantId, defaults: RetentionPolicy) -> RetentionResult:
     ledger, stored, now = app.ledger.for_tenant(tenant), app.webhooks.retention(tenant), app.clock()
     policy = (await stored.policy()).with_defaults(defaults)
     runs = (
@@ -384,22 +398,22 @@ async def _delete_expired_of(app: App, tenant: TenantId, defaults: RetentionPoli
     versions = 0
     while policy.versions_s and (count := await ledger.delete_versions(now - policy.versions_s)):
         versions += count
-    library, media = app.media.of(tenant).library, 0
+    library, media = app.media.for_tenant(tenant).library, 0
     while policy.versions_s and (count := await library.delete_unused(now - policy.versions_s)):
         media += count
     blobs = await _delete_blobs(app, tenant) if runs or versions or media else 0
     events = await stored.delete_events(now - policy.events_s) if policy.events_s else 0
     deliveries = await stored.delete_deliveries(now - policy.deliveries_s) if policy.deliveries_s else 0
-    return Expired(len(runs), versions, blobs, events, deliveries)
+    return RetentionResult(len(runs), versions, blobs, events, deliveries)
 
 
-async def purge_all(app: App) -> int:
+async def purge_deleted_of_all_tenants(app: App) -> int:
     """Permanently remove blobs of all tenants that were deleted longer ago than the grace period. Returns their number."""
     purged = 0
     for tenant in await app.queue.tenants():
         ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
-        purged += await purge_blobs(ledger, blobs, time.time() - GRACE_S)
-        purged += await purge_media(ledger, app.media.of(tenant.id), time.time() - GRACE_S)
+        purged += await purge_deleted_blobs(ledger, blobs, time.time() - GRACE_S)
+        purged += await purge_deleted_media(ledger, app.media.for_tenant(tenant.id), time.time() - GRACE_S)
     return purged
 
 
@@ -423,4 +437,4 @@ async def _delete_once(app: App, defaults: RetentionPolicy) -> None:
             if any(astuple(expired)):
                 _LOG.info("expired data deleted", extra=asdict(expired))
             if app.is_shared:
-                await purge_all(app)
+                await purge_deleted_of_all_tenants(app)

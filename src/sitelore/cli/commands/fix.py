@@ -54,8 +54,8 @@ def fix(
         if checkout is not None or words is not None or run is not None or suggest:
             raise UsageError("--pull-request and --status take no --checkout, --words, --suggest or --run")
         return _pull_requests(data, site, selected_rules(rule) if rule else (), open_one=pull_request, as_json=as_json)
-    endpoint = _endpoint() if suggest else None
-    fixes = run_async(_find(data, site, run, selected_rules(rule), checkout, _words(words), endpoint))
+    endpoint = _configured_endpoint() if suggest else None
+    fixes = run_async(_find_fixes(data, site, run, selected_rules(rule), checkout, _read_texts(words), endpoint))
     names = write_fixes(fixes, out)
     if as_json:
         print_json(_report(fixes, names))
@@ -102,10 +102,10 @@ async def _work_on_requests(data: Path, site: str | None, rules: Collection[str]
         # A pattern may name rules without patches as well; a single rule is refused with its reason.
         chosen = tuple(rules) if len(rules) == 1 else tuple(FIXABLE.intersection(rules))
         request = await service.request(run.tenant, run.site, run.site_name, FixSelection(rules=chosen))
-        return [await service.work_on(run.tenant, request.id) or request]
+        return [await service.claim_and_process(run.tenant, request.id) or request]
 
 
-async def _find(
+async def _find_fixes(
     data: Path,
     site: str | None,
     run: str | None,
@@ -114,7 +114,7 @@ async def _find(
     words: Mapping[str, str],
     endpoint: Endpoint | None,
 ) -> Fixes:
-    from sitelore.app.audit.fixing import base_path_of, find_fixes, read_checkout, suggested_words
+    from sitelore.app.audit.fixing import base_path_of, find_fixes, generate_texts, read_checkout
     from sitelore.app.audit.phase import audit_run
 
     async with build_app(data, writing=False) as app:
@@ -123,7 +123,7 @@ async def _find(
         records = result.selected(rules)
         if endpoint is None:
             return await find_fixes(app, result, records, sources, words)
-        suggestions, refusals = await suggested_words(app, result, records, words, endpoint)
+        suggestions, refusals = await generate_texts(app, result, records, words, endpoint)
         known = {**{key: each.text for key, each in suggestions.items()}, **words}
         fixes = await find_fixes(app, result, records, sources, known)
         refused = {each.finding.key for each in refusals}
@@ -132,18 +132,18 @@ async def _find(
         return fixes
 
 
-def _endpoint() -> Endpoint:
-    from sitelore.app.audit.suggestions import FORM, model_endpoint
+def _configured_endpoint() -> Endpoint:
+    from sitelore.app.audit.suggestions import FORM, llm_endpoint
     from sitelore.app.settings import operator_settings
 
     settings = operator_settings()
-    endpoint = model_endpoint(settings.model, settings.model_key)
+    endpoint = llm_endpoint(settings.model, settings.model_key)
     if endpoint is None:
         raise UsageError(f"--suggest needs a language model; set SITELORE_MODEL={FORM}")
     return endpoint
 
 
-def _words(path: Path | None) -> Mapping[str, str]:
+def _read_texts(path: Path | None) -> Mapping[str, str]:
     if path is None:
         return {}
     try:

@@ -116,7 +116,7 @@ class SearchService:
             self._refreshed_at[stats.site] = time.monotonic()
             if changes:
                 stats = next((row for row in await self.sites() if row.site == stats.site), stats)
-            if not changes and not stats.waiting and not await self._is_to_finish(stats.site):
+            if not changes and not stats.waiting and not await self._needs_final_index_update(stats.site):
                 return IndexWritten()
             if max_pages is not None and stats.waiting > max_pages:
                 return IndexWritten()
@@ -139,8 +139,8 @@ class SearchService:
                 _LOG.warning("mass deletion held back: %d pages appear to be gone; confirm or reject it", change.held)
         return changes
 
-    async def _is_to_finish(self, site: SiteId) -> bool:
-        """Whether a site that was indexed while it was crawled has to be looked at once more, because its crawl has ended."""
+    async def _needs_final_index_update(self, site: SiteId) -> bool:
+        """Whether the crawl of a site has ended that was indexed meanwhile, so that its index needs one more update."""
         if self._indexer is None or not self._indexer.is_provisional(site):
             return False
         runs, _ = await self.ledger.list_runs(RunListing(states=frozenset({RunState.RUNNING})))
@@ -181,7 +181,7 @@ class SearchService:
             watch(progress)
         return done
 
-    async def update_words(self, stop: asyncio.Event) -> None:
+    async def update_lexical_index(self, stop: asyncio.Event) -> None:
         """Index once what has changed, without embeddings."""
         for stats in await self.sites():
             if stop.is_set():

@@ -1,7 +1,7 @@
 """The scheduler: starts the crawls of due schedules, and follows up crawls of channels that have completed.
 
-`run_due` does one pass. It may run on every server at once: the one whose transaction is first handles an occurrence, the
-others see that. A server that is killed between two transactions leaves nothing half done; the next pass continues.
+`start_due_crawls` does one pass. It may run on every server at once: the one whose transaction is first handles an occurrence,
+the others see that. A server that is killed between two transactions leaves nothing half done; the next pass continues.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Scheduler:
     ledger: Ledger
     blobs: BlobStorage
 
-    async def forever(self, stop: asyncio.Event, interval_s: float) -> None:
-        """Run `run_due` repeatedly until stopped."""
-        await repeat("schedules", lambda: self.run_due(self.service.clock()), stop, interval_s)
+    async def run_until_stopped(self, stop: asyncio.Event, interval_s: float) -> None:
+        """Run `start_due_crawls` repeatedly until stopped."""
+        await repeat("schedules", lambda: self.start_due_crawls(self.service.clock()), stop, interval_s)
 
-    async def run_due(self, now: float) -> int:
+    async def start_due_crawls(self, now: float) -> int:
         """Follow up completed crawls, then start the crawls of due schedules. Returns how many crawls were started."""
         for tenant, run in await self.queue.jobs_to_follow_up(_BATCH):
             try:
@@ -67,7 +67,7 @@ class Scheduler:
         started = 0
         for schedule in await self.queue.due_schedules(now, _BATCH):
             try:
-                started += await self._handle(schedule, now)
+                started += await self._handle_occurrence(schedule, now)
             except StorageError:
                 raise
             except Exception:  # noqa: BLE001 see above
@@ -76,7 +76,7 @@ class Scheduler:
                 await channels.handle_occurrence(schedule, due_occurrence(schedule.planned, now), None, now)
         return started
 
-    async def _handle(self, schedule: Schedule, now: float) -> bool:
+    async def _handle_occurrence(self, schedule: Schedule, now: float) -> bool:
         """Handle a due schedule; True when this server has started a crawl."""
         service = self.service.for_tenant(schedule.tenant)
         channel, tenant = await service.channels.channel(schedule.channel), await service.channels.crawl_settings()

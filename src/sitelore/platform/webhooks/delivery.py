@@ -234,13 +234,13 @@ class WebhookSender:
         answer = self._redactor.redact(result.body.decode("utf-8", "replace"))[0][:_ANSWER_CHARS]
         return Attempt(at, elapsed_ms, result.status, answer, retry_after_s=result.retry_after_s(at))
 
-    async def run_due(self, limit: int = _SLOTS) -> int:
+    async def send_due_deliveries(self, limit: int = _SLOTS) -> int:
         """One pass: send the due deliveries of up to `limit` queues concurrently. Returns the number of queues."""
-        queues = await self._claim(limit)
-        await asyncio.gather(*map(self._work_on, queues))
+        queues = await self._claim_queues(limit)
+        await asyncio.gather(*map(self._send_queue, queues))
         return len(queues)
 
-    async def forever(self, stop: asyncio.Event, *, is_alone: bool) -> None:
+    async def send_until_stopped(self, stop: asyncio.Event, *, is_alone: bool) -> None:
         """Send due deliveries until stopped. `is_alone`: no other process sends, so existing leases are stale."""
         if is_alone:
             await self._webhooks.release_all()
@@ -249,11 +249,11 @@ class WebhookSender:
         try:
             while not stop.is_set():
                 try:
-                    queues = await self._claim(_SLOTS - len(active)) if len(active) < _SLOTS else []
+                    queues = await self._claim_queues(_SLOTS - len(active)) if len(active) < _SLOTS else []
                 except StorageError as problem:
                     _LOG.warning("storage unavailable, webhooks retry: %s", problem)
                     queues = []
-                active |= {asyncio.create_task(self._work_safely(queue)) for queue in queues}
+                active |= {asyncio.create_task(self._send_queue_safely(queue)) for queue in queues}
                 done, _ = await asyncio.wait({stopping, *active}, timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED)
                 active -= done
         finally:
@@ -261,20 +261,20 @@ class WebhookSender:
                 task.cancel()
             await asyncio.gather(stopping, *active, return_exceptions=True)
 
-    async def _claim(self, limit: int) -> list[WebhookQueue]:
+    async def _claim_queues(self, limit: int) -> list[WebhookQueue]:
         """Lease due queues under a new name each time: a lease that this process has lost must not look like its own."""
         now = self._clock()
         return await self._webhooks.claim_queues(f"{self._name}-{next(self._claims)}", limit, now, now + _LEASE_S)
 
-    async def _work_safely(self, queue: WebhookQueue) -> None:
+    async def _send_queue_safely(self, queue: WebhookQueue) -> None:
         try:
-            await self._work_on(queue)
+            await self._send_queue(queue)
         except StorageError as problem:
             _LOG.warning("storage unavailable, a webhook is sent later: %s", problem, extra={"webhook": queue.endpoint})
         except Exception:  # noqa: BLE001 one queue must not stop the others; its lease expires
             _LOG.exception("webhook failed", extra={"webhook": queue.endpoint})
 
-    async def _work_on(self, queue: WebhookQueue) -> None:
+    async def _send_queue(self, queue: WebhookQueue) -> None:
         """Send the first deliveries of a queue in order, until one fails."""
         webhooks = self._webhooks.for_tenant(queue.tenant)
         try:

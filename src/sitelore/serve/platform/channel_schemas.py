@@ -29,7 +29,7 @@ from sitelore.model.settings import MediaType, PersonalPolicy, RenderMode
 from sitelore.model.states import ACTIVE, KEPT, RunState, SkipReason, UrlState
 from sitelore.platform.channels.cron import CRON_LINES, describe_cron, plan, upcoming
 from sitelore.serve.platform.media_schemas import MediaOnPage
-from sitelore.serve.responses import ListPosition
+from sitelore.serve.responses import CamelCasePagination
 from sitelore.serve.schemas import moment
 
 _UPCOMING = 5
@@ -118,7 +118,7 @@ class CrawlJobList(msgspec.Struct, frozen=True, rename="camel"):
     """A page of a channel's crawls, newest first."""
 
     jobs: list[CrawlJobView]
-    pagination: ListPosition
+    pagination: CamelCasePagination
 
 
 class CrawlStatusView(msgspec.Struct, frozen=True, rename="camel"):
@@ -172,7 +172,7 @@ class ChannelList(msgspec.Struct, frozen=True, rename="camel"):
     """A page of channels."""
 
     channels: list[ChannelView]
-    pagination: ListPosition
+    pagination: CamelCasePagination
 
 
 class WebhookSecret(msgspec.Struct, frozen=True, rename="camel"):
@@ -235,7 +235,7 @@ class WebPageList(msgspec.Struct, frozen=True, rename="camel"):
 
     pages: list[WebPageView]
     facets: WebPageFacets
-    pagination: ListPosition
+    pagination: CamelCasePagination
 
 
 class PageFigures(msgspec.Struct, frozen=True, rename="camel"):

@@ -10,7 +10,7 @@ from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.media import MediaUse, StoredMedia, place_of
 from sitelore.model.settings import MediaType
 from sitelore.platform.media import THUMBNAIL_PROVIDERS
-from sitelore.serve.responses import ListPosition, position
+from sitelore.serve.responses import CamelCasePagination, camel_case_pagination
 from sitelore.serve.schemas import moment
 
 _LOCAL = "LOCAL"
@@ -56,7 +56,7 @@ class MediaList(msgspec.Struct, frozen=True, rename="camel"):
     """A page of media, oldest first."""
 
     media: list[MediaOnPage]
-    pagination: ListPosition
+    pagination: CamelCasePagination
 
 
 class MediaUseView(msgspec.Struct, frozen=True, rename="camel"):
@@ -89,7 +89,7 @@ def media_detail(channel: Channel, media: StoredMedia, uses: list[MediaUse]) -> 
 
 def media_list(media: list[MediaOnPage], total: int, limit: int, offset: int) -> MediaList:
     """A page of media."""
-    return MediaList(media, position(total, limit, offset, len(media)))
+    return MediaList(media, camel_case_pagination(total, limit, offset, len(media)))
 
 
 def _values(channel: Channel, media: StoredMedia) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from sitelore.model.platform.accounts import Caller
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.responses import JSON, encode, json_response, page_of
+from sitelore.serve.responses import JSON, encode, json_response, pagination_of
 from sitelore.serve.routes.dependencies import KnownSite, Service, SiteName, time_of
 from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import (
@@ -162,7 +162,7 @@ async def list_findings(
     """The findings of all audits so far, the worst first; by default those that are open."""
     listing = replace(_listing(status, severity, rule, url, page), limit=limit, offset=offset)
     records, total, _ = await _findings(site_id, listing, service, only_new=new)
-    return json_response(FindingList(list(map(_finding, records)), page_of(total, limit, offset, len(records))))
+    return json_response(FindingList(list(map(_finding, records)), pagination_of(total, limit, offset, len(records))))
 
 
 @router.get(

@@ -13,7 +13,7 @@ from sitelore.model.platform.accounts import Caller
 from sitelore.model.states import UrlState
 from sitelore.serve import problems
 from sitelore.serve.openapi import answers
-from sitelore.serve.responses import REPLAYED, json_response, page_of
+from sitelore.serve.responses import REPLAYED, json_response, pagination_of
 from sitelore.serve.routes.dependencies import Key, Limit, Offset, Service
 from sitelore.serve.run_requests import QuickCrawlRequest, idempotency_key_of, quick_settings
 from sitelore.serve.run_service import RunService
@@ -61,14 +61,14 @@ async def show_crawl(
     """The job and the pages crawled so far, in the order they were admitted."""
     run = await service.run(job_id)
     ledger = service.context.ledger
-    rows, total = await ledger.list_rows(run.id, UrlListing(_REQUESTED, UrlOrder.ID, limit=limit, offset=offset))
+    rows, total = await ledger.list_run_urls(run.id, UrlListing(_REQUESTED, UrlOrder.ID, limit=limit, offset=offset))
     job = Job(
         id=run.id,
         status=run.state.value.lower(),
         seed_url=next(iter(run.settings.seeds), None),
         max_pages=run.settings.max_pages,
         pages=[await _page(row, service) for row in rows],
-        pagination=page_of(total, limit, offset, len(rows)),
+        pagination=pagination_of(total, limit, offset, len(rows)),
         started_at=millis(run.started_at),
         ended_at=millis(run.finished_at),
     )

@@ -48,7 +48,7 @@ _Answer = tuple[float, float, float]
 """Seconds to wait (0: go), seconds until the host is open again, the gap between requests."""
 
 
-def _script() -> str:
+def _script_with_constants() -> str:
     """`gate.lua` with its constants."""
     constants = {
         **{name: getattr(politeness, name) for name in (
@@ -97,16 +97,16 @@ class RedisGate:
         self._slot_count = 0
         self._hosts: dict[str, _Host] = {}
         self._opens_at: dict[str, float] = {}
-        self._script = _script()
+        self._script = _script_with_constants()
         self._sha = sha1(self._script.encode(), usedforsecurity=False).hexdigest()
         self._outbox: list[_Call] = []
         self._sender: asyncio.Task[None] | None = None
         self._slot_renewer: asyncio.Task[None] | None = None
         self._is_unavailable = False
 
-    async def enter(self, host: str, pace: Pace) -> float:
+    async def acquire(self, host: str, pace: Pace) -> float:
         """Take a slot: 0.0 means go, otherwise the seconds to wait before the next try."""
-        now, state = self._clock(), self._host(host)
+        now, state = self._clock(), self._host_state(host)
         if state.not_before > now:
             return max(state.not_before - now, SHORTEST_WAIT_S)
         has_gap = state.crawl_delay_s > 0 or fixed_gap_s(host, pace) != 0.0
@@ -116,14 +116,14 @@ class RedisGate:
         slot = f"{self._id}:{self._slot_count}"
         state.is_calling = True
         try:
-            wait_s, opens_s, gap_s = await self._execute("enter", host, pace, slot)
+            wait_s, opens_s, gap_s = await self._call_and_wait("enter", host, pace, slot)
         except UNAVAILABLE:
             state.not_before = self._clock() + _UNAVAILABLE_WAIT_S
             return _UNAVAILABLE_WAIT_S
         finally:
             state.is_calling = False
         now = self._clock()
-        self._update(host, state, opens_s, gap_s, now)
+        self._update_host(host, state, opens_s, gap_s, now)
         if wait_s > 0:
             state.not_before = now + wait_s
             return wait_s
@@ -135,7 +135,7 @@ class RedisGate:
             self._slot_renewer = asyncio.create_task(self._renew_slots(), name="gate slots")
         return 0.0
 
-    def sent(self, host: str) -> None:
+    def mark_sent(self, host: str) -> None:
         """The request is sent only now (it waited for a connection): the gap counts from here."""
         state = self._hosts.get(host)
         if state is None or state.gap_s <= 0:
@@ -143,11 +143,11 @@ class RedisGate:
         now = self._clock()
         state.last_start, state.not_before = now, now + state.gap_s
         slot, state.pending_slot = state.pending_slot, ""
-        self._post("sent", host, None, slot)
+        self._call_in_background("sent", host, None, slot)
 
-    async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
+    async def release(self, host: str, pace: Pace, feedback: Feedback) -> None:
         """Give the slot back and adapt the rate. Redis gets the feedback in the background."""
-        state = self._host(host)
+        state = self._host_state(host)
         if state.pending_slot and feedback.status is None:
             slot, state.pending_slot = state.pending_slot, ""  # it was never sent
         else:
@@ -159,23 +159,23 @@ class RedisGate:
             # Applied here at once, even if the message to Redis is lost.
             state.closed_until = max(state.closed_until, now + min(max(retry_s, 0.0), pace.max_retry_after_s))
         feedback_args = (
-            _text(feedback.elapsed_s),
+            _format_seconds(feedback.elapsed_s),
             str(feedback.status or 0),
             "1" if feedback.failure in STRAINED else "0",
-            "-1" if retry_s is None else _text(max(retry_s, 0.0)),
-            _text(pace.max_retry_after_s),
+            "-1" if retry_s is None else _format_seconds(max(retry_s, 0.0)),
+            _format_seconds(pace.max_retry_after_s),
         )
-        self._post("leave", host, pace, slot, feedback_args)
+        self._call_in_background("leave", host, pace, slot, feedback_args)
 
-    async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
+    async def set_crawl_delay(self, host: str, pace: Pace, delay_s: float) -> None:
         """Record the host's Crawl-delay of robots.txt, which applies up to the cap of the pace."""
-        state = self._host(host)
+        state = self._host_state(host)
         state.crawl_delay_s = max(0.0, min(delay_s, pace.max_crawl_delay_s))
         try:
-            _, opens_s, gap_s = await self._execute("delay", host, pace, "")
+            _, opens_s, gap_s = await self._call_and_wait("delay", host, pace, "")
         except UNAVAILABLE:
             return
-        self._update(host, state, opens_s, gap_s, self._clock())
+        self._update_host(host, state, opens_s, gap_s, self._clock())
 
     async def closed_hosts(self) -> Collection[str]:
         """Hosts that are closed for more than half a second, as far as this process knows."""
@@ -193,7 +193,7 @@ class RedisGate:
         if self._sender is not None:
             await asyncio.gather(self._sender, return_exceptions=True)
 
-    def _update(self, host: str, state: _Host, opens_s: float, gap_s: float, now: float) -> None:
+    def _update_host(self, host: str, state: _Host, opens_s: float, gap_s: float, now: float) -> None:
         state.gap_s = gap_s
         if opens_s > gap_s + SHORTEST_WAIT_S:
             state.closed_until = max(state.closed_until, now + opens_s)
@@ -203,7 +203,7 @@ class RedisGate:
         elif host in self._opens_at:
             del self._opens_at[host]
 
-    def _host(self, host: str) -> _Host:
+    def _host_state(self, host: str) -> _Host:
         state = self._hosts.get(host)
         if state is None:
             if len(self._hosts) >= _MAX_HOSTS:
@@ -221,49 +221,51 @@ class RedisGate:
     # Calls of the script
 
     def _new_call(self, command: str, host: str, pace: Pace | None, slot: str, feedback_args: Sequence[str] = ()) -> _Call:
-        state, now = self._host(host), self._clock()
+        state, now = self._host_state(host), self._clock()
         fixed = state.gap_s if pace is None else fixed_gap_s(host, pace)
         args = (
             command,
             slot,
-            _text(self._slot_s),
-            "-1" if fixed is None else _text(fixed),
+            _format_seconds(self._slot_s),
+            "-1" if fixed is None else _format_seconds(fixed),
             "0" if pace is None else str(pace.per_host),
-            "-1" if state.last_start is None else _text(now - state.last_start),
-            _text(max(state.closed_until - now, 0.0)),
-            _text(state.crawl_delay_s),
+            "-1" if state.last_start is None else _format_seconds(now - state.last_start),
+            _format_seconds(max(state.closed_until - now, 0.0)),
+            _format_seconds(state.crawl_delay_s),
             " ".join(state.slots),
             *feedback_args,
         )
         name = f"sitelore:gate:{host}"
         return _Call((name, f"{name}:slots", "sitelore:gates"), args, asyncio.get_running_loop().create_future())
 
-    async def _execute(self, command: str, host: str, pace: Pace, slot: str) -> _Answer:
+    async def _call_and_wait(self, command: str, host: str, pace: Pace, slot: str) -> _Answer:
         call = self._new_call(command, host, pace, slot)
-        self._send(call)
+        self._enqueue_call(call)
         try:
             return await call.result
         except asyncio.CancelledError:
             if command == "enter":  # Redis may have given the slot: give it back
-                self._post("leave", host, pace, slot, ("0", "0", "0", "-1", "0"))
+                self._call_in_background("leave", host, pace, slot, ("0", "0", "0", "-1", "0"))
             raise
 
-    def _post(self, command: str, host: str, pace: Pace | None, slot: str, feedback_args: Sequence[str] = ()) -> None:
+    def _call_in_background(
+        self, command: str, host: str, pace: Pace | None, slot: str, feedback_args: Sequence[str] = ()
+    ) -> None:
         call = self._new_call(command, host, pace, slot, feedback_args)
-        call.result.add_done_callback(lambda result: self._posted(host, result))
-        self._send(call)
+        call.result.add_done_callback(lambda result: self._apply_result(host, result))
+        self._enqueue_call(call)
 
-    def _posted(self, host: str, result: asyncio.Future[_Answer]) -> None:
+    def _apply_result(self, host: str, result: asyncio.Future[_Answer]) -> None:
         if not result.cancelled() and result.exception() is None:
             _, opens_s, gap_s = result.result()
-            self._update(host, self._host(host), opens_s, gap_s, self._clock())
+            self._update_host(host, self._host_state(host), opens_s, gap_s, self._clock())
 
-    def _send(self, call: _Call) -> None:
+    def _enqueue_call(self, call: _Call) -> None:
         self._outbox.append(call)
         if self._sender is None or self._sender.done():
-            self._sender = asyncio.create_task(self._send_all(), name="gate")
+            self._sender = asyncio.create_task(self._send_batches(), name="gate")
 
-    async def _send_all(self) -> None:
+    async def _send_batches(self) -> None:
         while self._outbox:
             batch, self._outbox = self._outbox[:_BATCH_SIZE], self._outbox[_BATCH_SIZE:]
             try:
@@ -306,8 +308,8 @@ class RedisGate:
             await asyncio.sleep(self._slot_s / 3)
             for host, state in list(self._hosts.items()):
                 if state.slots:
-                    self._post("hold", host, None, "")
+                    self._call_in_background("hold", host, None, "")
 
 
-def _text(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     return f"{seconds:.6f}"

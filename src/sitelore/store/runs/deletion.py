@@ -1,8 +1,8 @@
 """Deletes runs, sites, tenants and old versions of pages, and lists the blobs that are still needed.
 
-Every function but `rewrite` is part of one transaction. Foreign keys delete most rows with the run, site or tenant they belong
-to; the tables without one are emptied here. Blobs are deleted later by `app/operations/deletion.py`, because other rows may
-refer to the same content. `rewrite` removes the deleted text from SQLite files.
+Every function but `vacuum_file` is part of one transaction. Foreign keys delete most rows with the run, site or tenant they
+belong to; the tables without one are emptied here. Blobs are deleted later by `app/operations/deletion.py`, because other rows
+may refer to the same content. `vacuum_file` removes the deleted text from SQLite files.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ _CHECKPOINT_PAUSE_S = 0.05
 _SIZES = ("PRAGMA freelist_count", "PRAGMA page_count", "PRAGMA page_size")
 
 
-def rewrite(path: Path, vacuum_bytes: float, if_free: float) -> None:
+def vacuum_file(path: Path, vacuum_bytes: float, if_free: float) -> None:
     """Empty the write-ahead log, and write the file anew if it is small enough and this share of it is unused."""
     try:
         with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as connection:

@@ -56,7 +56,7 @@ _RUN_ORDER_COLUMNS: dict[RunOrder, sa.ColumnElement[Any]] = {
 }
 
 
-def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
+def list_run_urls(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
     """A page of a run's URLs, and the total number. Sitemaps are not included."""
     condition = _of_run(conn, listing.text)
     if listing.states:
@@ -195,7 +195,7 @@ def found_urls(conn: sa.Connection, tenant: TenantId, run: RunId, limit: int) ->
     ]
 
 
-def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -> list[tuple[str, Edge]]:
+def links_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -> list[tuple[str, Edge]]:
     """The next edges in key order with their keys; fewer than `EDGES_PER_PAGE` when these are the last."""
     rows = in_url_order(conn, _edges, SITE_OF_RUN, {"tenant": tenant, "run": run}, after, EDGES_PER_PAGE)
     return [

@@ -104,14 +104,14 @@ def delete_tenant(
     """Cancel the runs of a tenant, and delete all its data."""
 
     async def work(app: App) -> None:
-        from sitelore.app.operations.deletion import rewrite_files
+        from sitelore.app.operations.deletion import vacuum_databases
 
         chosen, service = await tenant_named(app, name), _tenant_service(app)
         if yes:
             await service.suspend(chosen, is_suspended=True)
             await app.delete_tenant(chosen)
             await service.record("tenant.deleted", chosen)
-            await rewrite_files(app)
+            await vacuum_databases(app)
 
     _with_app(data, work, _Access.ALONE if yes else _Access.READ)
     note(f"deleted tenant {name}" if yes else f"would delete tenant {name} with everything of it; add --yes to delete")

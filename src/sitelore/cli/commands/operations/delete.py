@@ -150,5 +150,5 @@ async def _delete_selected(app: App, selected: _Selection) -> _Result:
         blobs = await deletion.delete_site(app, default, selected.site, math.inf)
     else:
         blobs = await deletion.delete_runs(app, DEFAULT_TENANT, selected.runs)
-        await deletion.rewrite_files(app, if_free=_WORTH_A_REWRITE)
+        await deletion.vacuum_databases(app, if_free=_WORTH_A_REWRITE)
     return _Result(selected, blobs, keeps_blobs=app.is_shared and selected.tenant is None)

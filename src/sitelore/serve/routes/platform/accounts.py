@@ -35,7 +35,7 @@ from sitelore.serve.platform.account_schemas import (
     user_view,
 )
 from sitelore.serve.problems import ApiProblem, ProblemType
-from sitelore.serve.responses import json_response, page_of
+from sitelore.serve.responses import json_response, pagination_of
 from sitelore.serve.routes.dependencies import Limit, Offset, Service
 from sitelore.serve.security.auth import MANAGES_TENANT, caller_of
 
@@ -78,7 +78,7 @@ async def list_tokens(accounts: Accounts, limit: Limit = 100, offset: Offset = 0
     """All tokens of the tenant without their secrets, newest first; with revoked and expired ones."""
     tokens, total = await accounts.accounts.list_tokens(limit, offset)
     now = accounts.clock()
-    page = page_of(total, limit, offset, len(tokens))
+    page = pagination_of(total, limit, offset, len(tokens))
     return json_response(TokenList([token_view(token, now) for token in tokens], page))
 
 
@@ -138,7 +138,7 @@ async def revoke_token(token_id: TokenId, accounts: Accounts, access: Access) ->
 async def list_users(accounts: Accounts, limit: Limit = 100, offset: Offset = 0) -> Response:
     """The users of the tenant by e-mail address."""
     users, total = await accounts.accounts.list_users(limit, offset)
-    return json_response(UserList([user_view(user) for user in users], page_of(total, limit, offset, len(users))))
+    return json_response(UserList([user_view(user) for user in users], pagination_of(total, limit, offset, len(users))))
 
 
 @router.post(
@@ -202,7 +202,7 @@ async def list_audit_log(
 ) -> Response:
     """Who changed what, newest first. Secrets and values are not part of it, only hashes."""
     records, total = await accounts.accounts.audit_records(limit, offset, action, subject)
-    page = page_of(total, limit, offset, len(records))
+    page = pagination_of(total, limit, offset, len(records))
     return json_response(AuditLogPage([audit_view(record) for record in records], page))
 
 

@@ -19,7 +19,7 @@ from sitelore.serve.platform.channel_requests import ChannelChanges, NewChannelR
 from sitelore.serve.platform.channel_schemas import ChannelList, ChannelView, WebhookSecret, channel_view
 from sitelore.serve.platform.channels import ChannelRequest, channel_of, channel_service, no_channel
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.responses import json_response, position
+from sitelore.serve.responses import camel_case_pagination, json_response
 from sitelore.serve.routes.dependencies import Offset, Service
 from sitelore.serve.run_requests import open_url
 from sitelore.serve.security.auth import require
@@ -43,7 +43,7 @@ async def list_channels(
     own = channel_service(service, caller.tenant)
     channels, total = await own.channels.list_channels(limit, offset, caller.channel)
     views = [await _view(own, channel) for channel in channels]
-    return json_response(ChannelList(views, position(total, limit, offset, len(views))))
+    return json_response(ChannelList(views, camel_case_pagination(total, limit, offset, len(views))))
 
 
 @router.post(

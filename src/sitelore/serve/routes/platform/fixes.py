@@ -22,7 +22,7 @@ from sitelore.model.platform.fixes import ConnectedRepository, FixRequest, FixSt
 from sitelore.serve import problems
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.responses import Pagination, json_response, page_of
+from sitelore.serve.responses import Pagination, json_response, pagination_of
 from sitelore.serve.routes.dependencies import KnownSite, Limit, Offset, Service, SiteName
 from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import moment
@@ -176,11 +176,11 @@ Manager = Annotated[FixCall, Depends(_of_manager)]
 @contextmanager
 def _as_problems() -> Iterator[None]:
     """Turn the errors of the service into problems."""
-    from sitelore.app.audit.pull_requests import TooManyRequests  # noqa: PLC0415 the audit is loaded on first use
+    from sitelore.app.audit.pull_requests import RepositoryLimitReached  # noqa: PLC0415 the audit is loaded on first use
 
     try:
         yield
-    except TooManyRequests as problem:
+    except RepositoryLimitReached as problem:
         raise ApiProblem(problems.RATE_LIMITED, str(problem)) from None
     except UsageError as problem:
         raise ApiProblem(problems.INVALID, str(problem)) from None
@@ -258,7 +258,7 @@ async def list_fixes(
 ) -> Response:
     """Requests for pull requests with their states, newest first."""
     requests, total = await call.service.requests(call.tenant, call.site, limit, offset)
-    views = FixList(list(map(fix_view, requests)), page_of(total, limit, offset, len(requests)))
+    views = FixList(list(map(fix_view, requests)), pagination_of(total, limit, offset, len(requests)))
     return json_response(views)
 
 

@@ -15,7 +15,7 @@ from sitelore.serve import problems
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.account_schemas import NewTenant, TenantCreated, TenantList, TenantView, tenant_view
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.responses import json_response, page_of
+from sitelore.serve.responses import json_response, pagination_of
 from sitelore.serve.routes.dependencies import Limit, Offset, Service
 from sitelore.serve.routes.platform.accounts import Access
 from sitelore.serve.run_service import RunService
@@ -33,7 +33,7 @@ async def list_tenants(service: Service, limit: Limit = 100, offset: Offset = 0)
     """All tenants by id."""
     tenants = await service.context.queue.tenants()
     shown = tenants[offset : offset + limit]
-    page = page_of(len(tenants), limit, offset, len(shown))
+    page = pagination_of(len(tenants), limit, offset, len(shown))
     return json_response(TenantList([tenant_view(tenant) for tenant in shown], page))
 
 

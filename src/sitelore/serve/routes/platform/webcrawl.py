@@ -44,7 +44,7 @@ from sitelore.serve.platform.channel_schemas import (
 from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_of, channel_request, no_channel
 from sitelore.serve.platform.media_schemas import media_on_page
 from sitelore.serve.problems import ApiProblem, FieldProblem
-from sitelore.serve.responses import REPLAYED, charset_of, json_response, position
+from sitelore.serve.responses import REPLAYED, camel_case_pagination, charset_of, json_response
 from sitelore.serve.routes.dependencies import Key, Offset, PageUrl, parsed_url
 from sitelore.serve.routes.platform.channels import Limit, Manageable, Readable
 from sitelore.serve.run_requests import PRINTABLE
@@ -75,7 +75,7 @@ async def list_jobs(target: Readable, limit: Limit = 50, offset: Offset = 0) -> 
     """The crawls of a channel, newest first."""
     jobs, total = await target.service.channels.jobs(target.channel.id, limit, offset)
     views = [job_view(job) for job in jobs]
-    return json_response(CrawlJobList(views, position(total, limit, offset, len(views))))
+    return json_response(CrawlJobList(views, camel_case_pagination(total, limit, offset, len(views))))
 
 
 @router.post(
@@ -168,7 +168,7 @@ async def list_pages(
     (pages, total), facets = await asyncio.gather(own.pages(site, listing), own.page_facets(site, listing))
     documents = await asyncio.gather(*(_document(page, target.blobs) for page in pages))
     views = [page_view(target.channel, page, document) for page, document in zip(pages, documents, strict=True)]
-    answer = WebPageList(views, page_facets_view(facets), position(total, limit, offset, len(views)))
+    answer = WebPageList(views, page_facets_view(facets), camel_case_pagination(total, limit, offset, len(views)))
     return json_response(answer)
 
 

@@ -31,7 +31,7 @@ from sitelore.platform.webhooks.endpoints import GRACE_S, MAX_GRACE_S, EndpointD
 from sitelore.serve import problems
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.problems import ApiProblem
-from sitelore.serve.responses import ListPosition, json_response, position
+from sitelore.serve.responses import CamelCasePagination, camel_case_pagination, json_response
 from sitelore.serve.routes.dependencies import Limit, Offset, Service, time_of
 from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import moment
@@ -120,7 +120,7 @@ class WebhookList(msgspec.Struct, frozen=True):
     """A page of webhook endpoints."""
 
     webhooks: list[WebhookView]
-    pagination: ListPosition
+    pagination: CamelCasePagination
 
 
 class TestResult(msgspec.Struct, frozen=True, rename="camel"):
@@ -153,7 +153,7 @@ class DeliveryList(msgspec.Struct, frozen=True):
     """A page of the delivery log, newest first."""
 
     deliveries: list[DeliveryView]
-    pagination: ListPosition
+    pagination: CamelCasePagination
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -268,7 +268,7 @@ async def list_webhooks(own: Webhooks, limit: Limit = 100, offset: Offset = 0) -
     """The webhook endpoints of the tenant, oldest first."""
     endpoints = await own.service.endpoints(own.tenant)
     views = [webhook_view(endpoint) for endpoint in endpoints[offset : offset + limit]]
-    return json_response(WebhookList(views, position(len(endpoints), limit, offset, len(views))))
+    return json_response(WebhookList(views, camel_case_pagination(len(endpoints), limit, offset, len(views))))
 
 
 @router.post(
@@ -364,7 +364,7 @@ async def list_deliveries(
     """Events that were or will be sent, newest first, each with its last attempt."""
     with _as_problems():
         entries, total = await own.service.deliveries(own.tenant, webhook_id, DeliveryListing(state, limit, offset))
-    page = position(total, limit, offset, len(entries))
+    page = camel_case_pagination(total, limit, offset, len(entries))
     return json_response(DeliveryList([delivery_view(entry) for entry in entries], page))
 
 
