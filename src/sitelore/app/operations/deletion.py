@@ -92,7 +92,7 @@ _RUNS_PER_READ = 100
 _RETENTION_INTERVAL_S = 3600.0
 _RETENTION_DELAY_S = 60.0
 """A process that has just started has other work to do first."""
-_VACUUM_MARKER = "vacuum_file.due"
+_VACUUM_MARKER = "rewrite.due"
 """The file that marks a data directory whose databases need a VACUUM."""
 _VACUUM_INTERVAL_S = 2.0
 
