@@ -1,13 +1,15 @@
 """Finds every distinct http(s) link of a page, in page order, and resolves the hrefs of a page.
 
 Compiled code (`native/links.c`) resolves plain hrefs, many at once; the URL parser resolves the others.
+
+Also finds the anchors of headings and definition terms: what a URL's fragment names, so that a citation can lead there.
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress, islice
 from typing import cast
@@ -337,3 +339,50 @@ def header_canonical(response: Response, rules: KeyRules) -> Url | None:
     """The canonical URL of the `Link` headers."""
     target = next((target for target, rel, _ in header_links(response) if "canonical" in rel), None)
     return Url.parse(target, response.url, rules) if target is not None else None
+
+
+# Anchors
+#
+# The anchor of a heading is its own `id`, that of an element inside it, of the element that it opens (`<section id>`), or of an
+# empty element before it. Its permanent link (`<a href="#…">¶</a>`) counts where no `id` does.
+
+_ANCHORED = ("h1", "h2", "h3", "h4", "h5", "h6", "dt")
+_PERMALINK_SIGNS = " \u00b6\u00a7#\uf0c1"
+_MAX_ANCHORS = 2_000
+_MAX_ANCHOR_TEXT_CHARS = 160
+_MAX_ANCHOR_CHARS = 200
+_MAX_ANCHOR_WRAPPERS = 4
+
+
+def read_anchors(nodes: Iterable[dom.Node]) -> tuple[tuple[str, str], ...]:
+    """(anchor, text) of every heading and definition term that has an anchor, in page order."""
+    anchors: list[tuple[str, str]] = []
+    for node in nodes:
+        for element in dom.elements_list(node, *_ANCHORED):
+            anchor = _anchor_of(element)
+            if anchor and len(anchor) <= _MAX_ANCHOR_CHARS and not any(map(str.isspace, anchor)):
+                text = " ".join(element.text.split()).rstrip(_PERMALINK_SIGNS)[:_MAX_ANCHOR_TEXT_CHARS]
+                if text:
+                    anchors.append((anchor, text))
+            if len(anchors) >= _MAX_ANCHORS:
+                return tuple(anchors)
+    return tuple(anchors)
+
+
+def _anchor_of(element: dom.Element) -> str:
+    if own := element.attr("id"):
+        return own
+    if within := dom.select(element, "[id],a[name]"):
+        return within[0].attr("id") or within[0].attr("name") or ""
+    before = dom.element_before(element)
+    at, wrapper = element, dom.as_element(element.parent)
+    for _ in range(_MAX_ANCHOR_WRAPPERS):
+        if dom.element_before(at) is not None or wrapper is None or wrapper.tag in {"body", "main", "dl"}:
+            break
+        if anchor := wrapper.attr("id"):
+            return anchor
+        at, wrapper = wrapper, dom.as_element(wrapper.parent)
+    if before is not None and not before.text.strip() and (anchor := before.attr("id") or before.attr("name")):
+        return anchor
+    links = [link.attr("href") or "" for link in dom.select(element, 'a[href^="#"]')]
+    return links[-1][1:] if links else ""
