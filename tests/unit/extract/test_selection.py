@@ -209,6 +209,12 @@ def test_a_heading_above_cards_and_one_above_a_picture_stay() -> None:
     assert page.kept(page.select({})) == page.texts()
 
 
+def test_a_heading_above_pictures_of_cards_that_are_cut_goes_with_them() -> None:
+    cards = "".join(f"<li><div><a href=/{n}><img src={n}></a></div><p>card {n}</p></li>" for n in range(3))
+    page = scored(f"<h1>Mill</h1>{PROSE}<h2>Best sellers</h2><ul>{cards}</ul>")
+    assert "Best sellers" not in page.kept(page.select({f"card {n}": 0.0 for n in range(3)}))
+
+
 def test_repeats_in_tables_and_code_and_among_many_listings_stay() -> None:
     twice = "wheel of oak wood turning"
     row = f"<tr><td>{twice}</td><td>x</td></tr>"

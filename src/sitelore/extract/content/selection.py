@@ -617,7 +617,7 @@ def drop_bare_headings(page: ScoredPage, kept: list[bool], in_order: list[dom.El
         level, is_cut = levels[block], last > block + 1
         is_card = level > 0 and blocks.linked[block] >= _MANY_LINKS * blocks.words[block]
         if level and block != title and not is_card and is_cut and 0 < following <= level:
-            kept[block] = _is_sentence(page, block) or _has_picture(page, block, in_order)
+            kept[block] = _is_sentence(page, block) or _has_picture(page, block, kept, in_order)
         if kept[block]:
             following, last = 0 if is_card else level, block
 
@@ -636,8 +636,8 @@ def _is_sentence(page: ScoredPage, block: int) -> bool:
     return page.blocks.words[block] >= _SENTENCE_WORDS and text.endswith(_STOPS)
 
 
-def _has_picture(page: ScoredPage, heading: int, in_order: list[dom.Element]) -> bool:
-    """Whether a heading is followed by a picture and not by text."""
+def _has_picture(page: ScoredPage, heading: int, kept: list[bool], in_order: list[dom.Element]) -> bool:
+    """Whether a heading is followed by a picture and not by text. One in a card whose text is cut goes with it."""
     elements = page.elements
     beside = in_order[elements.order[page.blocks.element[heading]]].next_siblings
     sibling = next((dom.as_element(node) for node in beside if not dom.is_blank(node)), None)
@@ -646,9 +646,18 @@ def _has_picture(page: ScoredPage, heading: int, in_order: list[dom.Element]) ->
     for row in range(bisect_right(elements.first, heading), len(elements)):
         if elements.first[row] > heading + 1:
             break
-        if elements.last[row] == heading + 1 and dom.has_descendant(in_order[elements.order[row]], *_PICTURES):
+        if elements.last[row] != heading + 1 or _is_cut_card(elements, row, heading, kept):
+            continue
+        if dom.has_descendant(in_order[elements.order[row]], *_PICTURES):
             return True
     return False
+
+
+def _is_cut_card(elements: ElementTable, row: int, heading: int, kept: list[bool]) -> bool:
+    """Whether an element without text is part of one below a heading whose text is cut."""
+    while row > 0 and elements.first[row] == elements.last[row]:
+        row = max(elements.parent[row], 0)
+    return elements.first[row] > heading and not any(kept[elements.first[row] : elements.last[row]])
 
 
 def trim(page: ScoredPage, selection: Selection, in_order: list[dom.Element]) -> None:
