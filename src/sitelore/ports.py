@@ -131,7 +131,7 @@ class Feedback:
 
 
 class HostGate(Protocol):
-    """The rate limit of each host (politeness)."""
+    """Per-host rate limiter (politeness): minimum gap between requests, concurrency limit, backoff."""
 
     async def acquire(self, host: str, pace: Pace) -> float:
         """Take a slot: 0.0 when the request may start, else the seconds to wait before trying again."""
@@ -146,7 +146,7 @@ class HostGate(Protocol):
         """Apply a Crawl-delay of robots.txt, up to the pace's cap."""
 
     async def closed_hosts(self) -> Collection[str]:
-        """Hosts that accept no request for a while; their rows should not be claimed."""
+        """Hosts that get no request for now (backoff, Retry-After); their rows should not be claimed."""
 
 
 class Reader(Protocol):
@@ -179,22 +179,22 @@ class BlobStorage(Blobs, Protocol):
         """The blobs of another tenant in the same store."""
 
     def keys(self, stored_before: float) -> AsyncIterator[BlobKey]:
-        """The keys of all blobs that were last put before this time (seconds since the epoch)."""
+        """The keys of all blobs that were last written before this time (seconds since the epoch)."""
 
     def deleted_keys(self, deleted_before: float) -> AsyncIterator[BlobKey]:
-        """The keys of blobs that were deleted before this time and can still be read."""
+        """The keys of blobs that were soft-deleted before this time: they can still be read."""
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
-        """Delete blobs, except those that were put again since this time. Returns how many were deleted.
+        """Soft-delete blobs, except those that were written again since this time. Returns how many were deleted.
 
         A store that several processes write to keeps deleted blobs readable until they are purged.
         """
 
     async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
-        """Permanently remove blobs that were deleted before this time. Returns the number removed."""
+        """Permanently remove blobs that were soft-deleted before this time. Returns the number removed."""
 
     async def restore(self, keys: Sequence[BlobKey]) -> None:
-        """Make deleted blobs that can still be read ordinary blobs again."""
+        """Undo the soft delete of blobs."""
 
 
 class Subscription(Protocol):
@@ -262,7 +262,7 @@ class RunQueue(Protocol):
 
 
 class Ledger(Protocol):
-    """The frontier and everything known about the sites of one tenant, durable. One call is one transaction."""
+    """The database of runs, URLs (the frontier), leases and pages of one tenant. One call is one transaction."""
 
     def for_tenant(self, tenant: TenantId) -> Ledger:
         """The ledger of another tenant in the same database."""

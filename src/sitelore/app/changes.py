@@ -1,4 +1,4 @@
-"""Changes of a site between two moments: new, changed, gone and moved pages, and pages as they were at a date."""
+"""Changes of a site between two points in time: new, changed, gone and moved pages, and pages as they were at a date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small bundled website on loopback, for `sitelore demo` and the first look at the dashboard."""
+"""Serves a small bundled website on loopback: for `sitelore demo` and the example of the dashboard."""
 
 from __future__ import annotations
 

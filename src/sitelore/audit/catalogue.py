@@ -12,15 +12,15 @@ from typing import Any
 
 from sitelore.audit.rule import Limits, PageCheck, Rule
 from sitelore.audit.rules import (
-    access,
+    accessibility,
     content,
     head,
     indexing,
     language,
     links,
-    machines,
+    machine_use,
     media,
-    reach,
+    reachability,
     security,
     site_files,
     speed,
@@ -30,8 +30,8 @@ from sitelore.audit.rules import (
 from sitelore.model.errors import BadConfig
 
 _MODULES = (
-    reach, links, security, speed, indexing, content, site_files, structure, head, language, media, access,
-    structured, machines,
+    reachability, links, security, speed, indexing, content, site_files, structure, head, language, media, accessibility,
+    structured, machine_use,
 )  # fmt: skip
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for module in _MODULES for rule in module.TABLE.rules})

@@ -1,4 +1,4 @@
-"""Requests outside of a run: one page for `inspect`, robots.txt and sitemaps for `crawl --dry-run`.
+"""Requests outside of a run: one page for `inspect`; the dry run (`crawl --dry-run`) with robots.txt and sitemaps.
 
 Robots.txt, the address guard and the rate limit of a crawl apply. Nothing is stored.
 """

@@ -18,7 +18,7 @@ from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, extraction
 from sitelore.crawl.settle import fetch_cost, settle_known_page, settle_page, settle_redirect, settle_sitemap, unreadable
 from sitelore.frontier.classify import Redirected, classify, refused_by_robots
 from sitelore.frontier.freshness import unchanged
-from sitelore.intake.sniff import looks_like_sitemap
+from sitelore.intake.sitemap_detection import looks_like_sitemap
 from sitelore.model.document import Reading, SitemapReading
 from sitelore.model.errors import ReaderCrashed
 from sitelore.model.frontier import Lease, RowKind, Settlement, Verdict

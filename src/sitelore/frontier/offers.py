@@ -1,5 +1,6 @@
-"""Turns the links of a page into offers: each target is checked for scope, patterns, address, depth and traps; the reason of
-every refusal is recorded.
+"""Turns the links of a page into offers (URLs proposed to the frontier), and refuses those that may not be crawled.
+
+Each target is checked for scope, patterns, address, depth and traps; the reason of every refusal is recorded.
 
 A page has about a hundred links and most were offered before, so this is the hottest loop of a crawl: targets already offered
 with an equal or better rank are dropped before any check. That cache is only a saving. It holds only offers that were written,

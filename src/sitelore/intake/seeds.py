@@ -1,4 +1,4 @@
-"""Parses a URL as a user types it, or explains in one sentence what to type instead.
+"""Parses the URLs that users type, such as seeds (start URLs), or explains in one sentence what to type instead.
 
 A URL may contain credentials (`https://user:password@host/`). They are no part of a `Url`, and error messages leave them out.
 """
@@ -24,7 +24,7 @@ _FILE = re.compile(r"\.(?:x?html?|xml|txt|pdf|docx?|json|jsonl|ya?ml|csv)$", re.
 
 
 def refuse_credentials(text: str) -> None:
-    """Raise `BadUrl`, without repeating them, for a URL with credentials where they would be lost."""
+    """Raise `BadUrl` for a URL with credentials: they would not be stored. The message does not repeat them."""
     if typed_credentials(text) is not None:
         raise BadUrl("the URL contains credentials; set auth for the site instead (in the API: PUT /site-access).")
 

@@ -1,5 +1,6 @@
-"""Compresses images within their own format family, and makes thumbnails. Runs in a limited process (`image_process.py`).
+"""Compresses images with libvips, each in its own format (JPEG, PNG, WebP, SVG), and makes thumbnails.
 
+Runs in a limited process (`image_process.py`).
 Sizes are read from the header and checked before anything is decoded. JPEG, PNG and WebP are scaled to at most `MAX_WIDTH`,
 turned upright, converted to sRGB and stripped of metadata; the result is used if it is smaller than the original. Animated
 images and other formats are left alone, SVG is sanitised.

@@ -1,4 +1,4 @@
-"""Types of the changes of a site between two moments."""
+"""Types of the changes of a site between two points in time: new versions, removed pages, and line diffs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sitelore.model.url import Url
 
 @dataclass(frozen=True, slots=True)
 class ChangedVersion:
-    """A page that got a version in a period: its content at the end of the period and before it."""
+    """A page with a new version in a period: its content at the end of the period and before it."""
 
     url: Url
     at: float
@@ -23,7 +23,7 @@ class ChangedVersion:
 
 @dataclass(frozen=True, slots=True)
 class GonePage:
-    """A page that was found gone in a period."""
+    """A page that was removed from its site in a period, as deletion detection found it."""
 
     url: Url
     at: float

@@ -1,4 +1,4 @@
-"""Hosting for many tenants: accounts, channels with their schedules, webhooks, media, and draft pull requests.
+"""Multi-tenancy, for a hosted installation: accounts, channels with their schedules, webhooks, media, and draft pull requests.
 
 `accounts/` says who may do what: tenants, users, tokens, authentication, rate limits, sessions and sign-up. `channels/` starts
 crawls of channels by hand and by schedule. `webhooks/` manages endpoints and sends them messages. `pull_requests/` has the Git

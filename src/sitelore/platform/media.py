@@ -1,4 +1,4 @@
-"""The media of a tenant for the API: lists, files, thumbnails on demand, deletion; and the pictures of videos at providers."""
+"""Media service of a tenant: files and byte ranges, thumbnails on demand, YouTube and Vimeo thumbnails, deletion."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _VimeoAnswer(msgspec.Struct):
 
 
 class VideoThumbnails:
-    """Pictures of videos at YouTube and Vimeo."""
+    """Thumbnails of videos, fetched from YouTube and Vimeo."""
 
     def __init__(self, fetcher: Fetcher, clock: Callable[[], float] = time.monotonic) -> None:
         self._fetcher = fetcher

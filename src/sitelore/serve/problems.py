@@ -1,4 +1,4 @@
-"""Errors of the API as RFC 9457 problem details."""
+"""Error responses of the API: RFC 9457 problem details, and the exception that routes raise."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class LimitedConnection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn server that also sets our stop event on SIGINT and SIGTERM. The signal is not raised again afterwards."""
+    """Uvicorn server that also sets the `stop` event on SIGINT and SIGTERM. The signal is not raised again afterwards."""
 
     def __init__(self, config: uvicorn.Config, stop: asyncio.Event) -> None:
         super().__init__(config)
@@ -225,7 +225,7 @@ def listening_socket(host: str, port: int, *, with_tokens: bool) -> socket.socke
 
 @asynccontextmanager
 async def metrics_server(listening: socket.socket) -> AsyncIterator[None]:
-    """Answer scrapes on this socket inside the block."""
+    """Serve Prometheus metrics on this socket during the block (a context manager)."""
     server = await asyncio.start_server(_answer, sock=listening)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The ledger, the durable record of runs and their URLs (`ports.Ledger`), in SQLite or Postgres.
+"""The ledger: the database of runs, URLs, leases and pages (`ports.Ledger`), in SQLite or Postgres.
 
 Each method runs one function of `store/` in one transaction. The assignments below say which, and whether it reads or writes
 (`engine.read`, `engine.write`); the port documents the methods.

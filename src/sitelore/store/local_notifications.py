@@ -46,7 +46,7 @@ class LocalNotifier:
         self.notify_local(run)
 
     def notify_local(self, run: RunId | None) -> None:
-        """Notify the subscriptions of this process to this run; None notifies all of them."""
+        """Notify the subscriptions in this process to this run; None notifies all of them."""
         for subscription, subscribed_run in self._subscriptions.items():
             if run is None or subscribed_run is None or subscribed_run == run:
                 subscription.notify()
@@ -63,7 +63,7 @@ class LocalNotifier:
 
 
 class _EventQueue:
-    """Unread events of one follower. Bounded, so that a follower that does not read cannot fill the memory."""
+    """Unread events of one subscriber. Bounded, so that a subscriber that does not read cannot fill the memory."""
 
     def __init__(self) -> None:
         self._unread: deque[RunEvent] = deque(maxlen=_MAX_UNREAD)
@@ -82,24 +82,24 @@ class _EventQueue:
 
 
 class LocalEvents:
-    """Events within one process."""
+    """Events of runs, sent to the subscribers in this process."""
 
     def __init__(self) -> None:
         self._followers: dict[_EventQueue, RunId] = {}
 
     async def publish(self, event: RunEvent) -> None:
-        """Send an event to everyone who follows its run."""
+        """Send an event to the subscribers of its run."""
         self.publish_local(event)
 
     def publish_local(self, event: RunEvent) -> None:
-        """Send an event to the followers in this process."""
+        """Send an event to the subscribers in this process; `publish` of Redis also reaches other processes."""
         for queue, run in self._followers.items():
             if run == event.run:
                 queue.add(event)
 
     @asynccontextmanager
     async def follow(self, run: RunId) -> AsyncIterator[AsyncIterator[RunEvent]]:
-        """Events of this run from now on; a follower that is too slow loses the oldest."""
+        """Events of this run from now on; a subscriber that is too slow loses the oldest."""
         queue = _EventQueue()
         self._followers[queue] = run
         try:

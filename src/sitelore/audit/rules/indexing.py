@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sitelore.audit.page import AuditPage, robots_directives
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
 from sitelore.audit.rules.language import bad_target
-from sitelore.audit.rules.reach import source_list
+from sitelore.audit.rules.reachability import source_list
 from sitelore.audit.shingles import jaccard
 from sitelore.audit.site import PageSummary, Site
 from sitelore.model.audit.facts import Place

@@ -1,4 +1,4 @@
-"""Reads DOC files (Word 97 to 2003, MS-DOC): text by its piece table, headings by style, tables by their marks, link fields.
+"""Reads DOC files (Word 97 to 2003, MS-DOC): text by its piece table, headings by style, tables by cell marks, link fields.
 
 The file is a compound file (MS-CFB), a small file system with named streams.
 """

@@ -1,4 +1,4 @@
-"""Footnotes: which links are marks, and which elements are the notes that they lead to. Written as `[^1]` and `[^1]: …`."""
+"""Footnotes: finds references (marks, mostly superscript links) and the notes they lead to; written as `[^1]`, `[^1]: …`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Footnotes:
         self.notes: dict[dom.Element, str] = {}
         """The label of each element that is a note."""
         self.raised: set[dom.Element] = set()
-        """The `sup` elements around marks: brackets in them are part of the mark."""
+        """The superscript (`sup`) elements around marks: brackets in them are part of the mark."""
         self.dropped: set[dom.Element] = set()
         """Links from notes back to the text, with the elements that hold nothing else."""
 

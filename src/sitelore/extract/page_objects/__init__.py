@@ -1,1 +1,1 @@
-"""Objects of a page besides its text: forms (`forms`), actions (`actions`), media (`media`) and the brand of a home page."""
+"""Elements of a page besides its text: forms (`forms`), actions (`actions`), media (`media`) and the brand of a home page."""

@@ -1,5 +1,6 @@
-"""Finds the places of a page that have a name: headings, and terms of definitions (signatures of functions, options, settings).
+"""Finds citation anchors: places of a page that have a name, to which a citation of a chunk can link.
 
+Places are headings, and terms of definitions (signatures of functions, options, settings).
 `extract` writes a definition as a list item whose first paragraph is the term and whose second one is indented below it. A
 place gets the page's own anchor where the text of the anchor's element begins as the line does.
 """

@@ -1,4 +1,4 @@
-"""Writes text fragments, the part of a URL that makes a browser scroll to a passage and highlight its first words.
+"""Writes text fragments for citations: the part of a URL that makes a browser scroll to a passage and highlight it.
 
 `:~:text=words` (WICG, URL Fragment Text Directives). A browser searches the visible text for whole words within one block. The
 words are those of the chunk's first line that the page's plain text, which has a line for each block, holds as they are.

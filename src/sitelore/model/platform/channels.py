@@ -1,4 +1,4 @@
-"""Channels (the websites of a tenant), their schedules and crawls, and the crawl settings of tenants."""
+"""Channels (websites that a tenant follows), their schedules and crawls, and the crawl settings of tenants."""
 
 from __future__ import annotations
 

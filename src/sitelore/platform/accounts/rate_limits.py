@@ -1,4 +1,4 @@
-"""Token buckets in this process (`ports.RateLimiter`), and the choice of the buckets of a request."""
+"""Rate limiting of API requests: token buckets in this process (`RateLimiter`), and which buckets a request takes from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def class_of(method: str, path: str) -> RequestClass:
 
 
 def buckets_of(caller: Caller, request_class: RequestClass, limits: RateLimits) -> list[tuple[str, RateLimit]]:
-    """The buckets that a request takes from: those of its token and its tenant, or without a token that of the address."""
+    """The buckets that a request takes from: of its API token and its tenant, or without a token of the client's IP address."""
     if not caller.scopes:
         limit = limits.by_token.get(request_class)
         return [] if limit is None else [address_bucket(request_class, caller.address, limit)]

@@ -1,1 +1,1 @@
-"""Channels of a tenant, their crawls and their schedules."""
+"""Channels of a tenant, their crawls and their schedules. A channel is a website that a tenant follows."""

@@ -1,4 +1,4 @@
-"""Channels of a tenant: create, change and delete them, start their crawls, and plan their schedules.
+"""Channels (a channel is a website that a tenant follows): create, change and delete them, start and schedule their crawls.
 
 The API and the scheduler share this. Which private addresses a crawl may reach depends on the operator's list when the crawl
 starts, not on the one when the channel was created.

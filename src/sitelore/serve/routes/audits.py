@@ -205,7 +205,7 @@ async def export_findings(
     responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND),
 )
 async def show_finding(site_id: KnownSite, finding_id: FindingId, service: Service) -> Response:
-    """A finding with its evidence and its life."""
+    """A finding with its evidence and its history."""
     return json_response(_finding(await _known(site_id, finding_id, service)))
 
 
@@ -237,7 +237,7 @@ async def show_fix(site_id: KnownSite, finding_id: FindingId, service: Service) 
 async def ignore_finding(
     caller: Manager, site_id: KnownSite, finding_id: FindingId, body: Decision, service: Service
 ) -> Response:
-    """Ignore a finding, or all findings of its rule on its page or site, until a day or for ever."""
+    """Ignore a finding, or all findings of its rule on its page or site, until a date, or without an end."""
     decision = _decision(await _known(site_id, finding_id, service), body, caller, service.context.clock())
     entry = service.entry_for(caller, "finding.ignored", f"finding:{finding_id}", lambda _: True)
     await service.context.audits.recording(entry).ignore(site_id, decision)
@@ -295,7 +295,7 @@ async def list_audits(
     responses=answers(AuditView, problems.SITE_NOT_FOUND, problems.CONFLICT, status=202),
 )
 async def start_audit(caller: Crawler, site_id: KnownSite, service: Service) -> Response:
-    """Queue an audit of the latest completed run, also again. A server does it in the background; `audits` has its state."""
+    """Queue an audit of the latest completed run, even if it was audited before. `audits` has its state."""
     entry = service.entry_for(caller, "audit.requested", lambda record: f"run:{record.run}")
     record = await service.context.audits.recording(entry).request(site_id)
     if record is None:
@@ -458,5 +458,5 @@ def _options(options: dict[str, Any]) -> AuditOptions:
 
 
 def _plain(text: str) -> str:
-    """Text that both databases accept."""
+    """Text without characters that a database refuses (NUL)."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")

@@ -1,4 +1,4 @@
-"""Results of the requests that audits send: checks of links to other sites, and `/llms.txt`. Every function is part of one
+"""Stored results of external link checks, and of the `/llms.txt` of a site. Every function is part of one
 transaction.
 """
 
@@ -34,7 +34,7 @@ def url_checks_of(
 
 
 def save_url_checks(conn: sa.Connection, tenant: TenantId, site: SiteId, checks: Mapping[str, Sequence[ExternalCheck]]) -> None:
-    """Store the checks of URLs, in place of those before."""
+    """Store the checks of URLs, replacing earlier ones."""
     rows = [(tenant, site, key_of(url), _json(list(each))) for url, each in sorted(checks.items())]
     execute_many(conn, _statement, rows)
 

@@ -1,4 +1,4 @@
-"""The blobs of one tenant: a blob store under a prefix, so that equal contents of two tenants are two blobs."""
+"""Blob store of one tenant: keys of a shared blob store with the tenant as prefix, so that tenants share no blob."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class BlobStore(Protocol):
         ...
 
     def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
-        """Keys with this prefix, or without any, of blobs that were last put before this time."""
+        """Keys with this prefix, or without any, of blobs that were last written before this time."""
         ...
 
     def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
-        """Keys with this prefix, or without any, of blobs that were deleted before this time and can still be read."""
+        """Keys with this prefix, or without any, of blobs that were soft-deleted before this time: they can still be read."""
         ...
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
-        """Delete blobs, except those that were put again since this time."""
+        """Soft-delete blobs, except those that were written again since this time."""
         ...
 
     async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
-        """Permanently remove blobs that were deleted before this time."""
+        """Permanently remove blobs that were soft-deleted before this time."""
         ...
 
     async def restore(self, keys: Sequence[BlobKey]) -> None:
-        """Make deleted blobs that can still be read ordinary blobs again."""
+        """Undo the soft delete of blobs."""
         ...
 
     async def close(self) -> None:
@@ -48,7 +48,7 @@ class BlobStore(Protocol):
 
 
 class TenantBlobs:
-    """`ports.Blobs` of one tenant. The default tenant has no prefix: its blobs may be older than tenants.
+    """`ports.Blobs` of one tenant. The default tenant has no prefix: its blobs may predate tenants.
 
     Screenshots are read like blobs, but are files of the media store.
     """

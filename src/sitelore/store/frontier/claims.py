@@ -1,4 +1,7 @@
-"""Offers, claims and leases of the URL frontier. Every function is part of one transaction; the time comes from the caller."""
+"""Offers (URLs proposed to the frontier), and leases of URLs by workers: claim, renew, release.
+
+Every function is part of one transaction; the time comes from the caller.
+"""
 
 from __future__ import annotations
 

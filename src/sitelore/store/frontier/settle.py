@@ -1,4 +1,4 @@
-"""Settle: write everything that a batch of visits changes, in one transaction."""
+"""Settlement: writes the results of a batch of visits (states, pages, links, events) in one transaction."""
 
 from __future__ import annotations
 

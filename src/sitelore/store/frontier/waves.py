@@ -1,4 +1,4 @@
-"""Open a wave, in one transaction: merge duplicate pages, skip crawler traps, admit the rows of the next wave.
+"""Opens a wave, the next batch of URLs to visit, in one transaction: merges duplicates, skips crawler traps, admits rows.
 
 The trap detection needs page counts by URL pattern before each wave. Patterns with many pages are not
 counted from scratch each time. When a wave admits rows of such a pattern, its counts so far are stored with the sequence

@@ -1,4 +1,4 @@
-"""Reads of the search index: statistics of sites, all live chunks as columns, and single chunks with their texts.
+"""Reads of the search index: statistics of sites, all live chunks as a table of columns, and single chunks with their texts.
 
 A chunk is live while its page may be searched and still has the document that the chunk was made from. All chunks of a page are
 written together, so the condition concerns the page only.
@@ -50,7 +50,10 @@ _one: sa.ColumnElement[int] = sa.literal_column("1")
 
 
 def of_stale_page() -> sa.ColumnElement[bool]:
-    """Whether a row of `chunks` belongs to a stale page. Stale pages are few and have a partial index."""
+    """SQL condition: the row of `chunks` belongs to a stale page (one that is indexed and may not be shown any more).
+
+    Stale pages are few and have a partial index.
+    """
     return sa.exists(_one).where(_of_page, _is_stale)
 
 
@@ -102,7 +105,7 @@ _NO_SEQSCAN = sa.select(sa.func.set_config("enable_seqscan", "off", sa.true()))
 
 
 def disable_seqscan(conn: sa.Connection) -> None:
-    """Make Postgres use indexes in this transaction: it takes rare conditions for common ones and would read all pages."""
+    """Make Postgres use indexes in this transaction: it misestimates the selectivity of rare conditions."""
     if conn.dialect.name == "postgresql":
         conn.execute(_NO_SEQSCAN)
 
@@ -171,7 +174,7 @@ _named = sa.select(*_held_columns).select_from(PAGES_WITH_URL).where(OF_SITE, si
 
 
 def held_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, named: Collection[Url]) -> list[HeldPage]:
-    """Indexed pages whose deletion waits for a decision, and those of the named pages that are indexed."""
+    """Indexed pages with a pending deletion (held back until a user decides), and those of the named pages that are indexed."""
     rows = {row.url: row for row in select_in_batches(conn, _named, set(map(key_of, named)), tenant=tenant, site=site)}
     rows |= {row.url: row for row in conn.execute(_held, {"tenant": tenant, "site": site})}
     return [
@@ -263,5 +266,5 @@ _stale_pages = sa.select(pages.c.number).where(pages.c.tenant_id == TENANT, page
 
 
 def stale_pages(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[int]:
-    """Numbers of pages that have chunks which must not be shown."""
+    """The page numbers (ids within a site) of stale pages: their chunks must not be shown."""
     return list(conn.scalars(_stale_pages, {"tenant": tenant, "site": site}))

@@ -1,4 +1,4 @@
-"""Deletion detection: ended runs decide which pages of their site are gone, by a function of the caller.
+"""Deletion detection (presence of pages): ended runs decide which pages were removed from their site.
 
 A run that was used for this has 1 in the column `presence_checked`. Pages that look gone, too many at once, are held
 (`held = 1`) until a user confirms or rejects their deletion.

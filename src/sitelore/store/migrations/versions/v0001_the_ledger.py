@@ -1,4 +1,4 @@
-"""The ledger: sites, runs, the frontier, known pages, robots files."""
+"""First tables of the ledger (the database of runs and URLs): sites, runs, the frontier, known pages, robots files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounds of the run queue (`turn`), page counts by URL pattern (`shape_yields`), and indexes for large numbers of runs."""
+"""Fair run queue: round robin by site (`turn`); page counts by URL pattern (`shape_yields`); indexes for many runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IN_TURN = """
 
 
 def upgrade() -> None:
-    """Add the columns and the table, give runs that wait their rounds, and index both ends of the line."""
+    """Add the columns and the table, give queued runs their round, and index head and tail of the queue."""
     op.add_column("runs", sa.Column("turn", sa.Integer(), nullable=False, server_default="0"))
     op.execute(sa.text(_IN_TURN))
     op.drop_index("runs_queued", "runs")
@@ -50,7 +50,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take them away again."""
+    """Drop the table, the columns and the indexes."""
     op.drop_table("shape_yields")
     op.drop_index("urls_shape", "urls")
     op.drop_index("urls_content", "urls")

@@ -1,1 +1,1 @@
-"""Channels, their crawl jobs, pages and schedules."""
+"""Channels (websites that tenants follow), their crawl jobs, pages and schedules."""

@@ -1,4 +1,4 @@
-"""Channels and the crawl settings of tenants. A channel is created with its site, and deleted with everything of it."""
+"""Rows of channels (websites that tenants follow) and of tenants' crawl settings. Deleting a channel deletes its site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about access for people who do not see, hear or use a mouse."""
+"""Rules about accessibility: alternative texts, labels, captions, landmarks."""
 
 from __future__ import annotations
 

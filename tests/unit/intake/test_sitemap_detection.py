@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from sitelore.intake.sniff import looks_like_sitemap
+from sitelore.intake.sitemap_detection import looks_like_sitemap
 
 URLSET = b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url>'
 

@@ -1,4 +1,4 @@
-"""Rules about URLs that cannot be reached, and about redirects."""
+"""Rules about reachability: errors of URLs, soft 404s, and redirects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about how language models, and our own search index, can use the site."""
+"""Rules about use by machines: prompt injection of language models (LLMs), and the state of the search index."""
 
 from __future__ import annotations
 

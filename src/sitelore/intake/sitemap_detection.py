@@ -1,4 +1,4 @@
-"""Recognises sitemaps and feeds that were fetched as pages, by their first bytes."""
+"""Detects sitemaps and feeds that were fetched as pages, by their first bytes (content sniffing)."""
 
 from __future__ import annotations
 
