@@ -1,6 +1,7 @@
 """Finds near duplicates among pages by their content: shingles, min-hashes, locality-sensitive hashing, Jaccard index.
 
-Shingles are 5 words long. The Jaccard index is computed in full for pairs that hashing finds. The work is linear in the number of pages unless many are alike: only pages that share a band of min-hashes are compared.
+Shingles are 5 words long. The Jaccard index is computed in full for pairs that hashing finds. The work is linear in the
+number of pages unless many are alike: only pages that share a band of min-hashes are compared.
 """
 
 from __future__ import annotations
