@@ -9,7 +9,7 @@ A backup is a directory, or that directory as one `.tar` file:
     media/           media files
 
 The database is copied first and the blobs after it: a blob that is too much does no harm, and one that is missing would. While
-blobs are copied none is deleted for good (`deletion_lock`). A directory is brought up to date in place: only new blobs are
+blobs are copied none is removed (`deletion_lock`). A directory is brought up to date in place: only new blobs are
 copied, and the older database is replaced last, so a backup that is interrupted leaves a usable one.
 """
 

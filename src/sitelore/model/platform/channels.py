@@ -327,7 +327,7 @@ class Schedule:
     """The last occurrence that was handled."""
     last_outcome: Outcome | None = None
     last_missed: int = 0
-    """Occurrences before it that passed while no server ran; one crawl made up for all of them."""
+    """Occurrences before it that passed while no server ran; one crawl replaced all of them."""
     last_run: RunId | None = None
     missed: int = 0
     """Over the life of the schedule."""

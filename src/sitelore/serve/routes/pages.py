@@ -162,7 +162,7 @@ async def explain_url(run_id: str, url: PageUrl, service: Service) -> Response:
     responses=answers(VersionList, problems.RUN_NOT_FOUND),
 )
 async def list_versions(run_id: str, url: PageUrl, service: Service) -> Response:
-    """All stored versions of a page, whichever runs read them, the newest first."""
+    """All stored versions of a page, from all runs, newest first."""
     run = await service.run(run_id)
     versions = await service.context.ledger.page_history(run.site, parsed_url(url))
     return json_response(VersionList(version_views(versions)))

@@ -87,7 +87,7 @@ def delete(
     elif not yes:
         note(f"would delete {selected.sentence}; nothing was deleted: add --yes to delete")
     else:
-        later = ", for good within two hours" if result.keeps_blobs else ""
+        later = ", permanently within two hours" if result.keeps_blobs else ""
         note(f"deleted {selected.sentence}; {counted(result.blobs, 'blob')} removed{later}")
 
 
