@@ -922,6 +922,7 @@ export const texts = {
     checkLinksHint: 'Audits then request the URLs of other sites that pages link to, and llms.txt, politely. Otherwise they request nothing.',
     exclude: 'Pages without audits',
     excludeHint: 'One pattern of paths in a line; * matches anything.',
+    excludeExample: '/archive/*',
     columns: { rule: 'Rule', group: 'Subject', severity: 'Severity', open: 'Open', limits: 'Thresholds', on: 'On' },
     limitOf: (rule: string, name: string) => `${rule}: ${name}`,
     check: (rule: string) => `Check: ${rule}`,

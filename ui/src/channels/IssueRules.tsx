@@ -138,7 +138,7 @@ function RulesForm({ site, rules, settings }: RulesFormProps) {
       <Textarea
         label={words.exclude}
         description={words.excludeHint}
-        placeholder="/archive/*"
+        placeholder={words.excludeExample}
         autosize
         minRows={1}
         maxRows={6}
