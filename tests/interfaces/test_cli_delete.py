@@ -197,7 +197,7 @@ def test_on_servers_a_site_is_deleted_and_its_contents_are_removed_later(
                 done = await asyncio.to_thread(sitelore, "delete", "--site", run.site_name, "--yes")
                 assert done.stderr == (
                     f"deleted the site {run.site_name} with 1 run, its pages and its search index; 4 blobs removed, "
-                    "for good within two hours\n"
+                    "permanently within two hours\n"
                 )
                 assert await app.ledger.runs() == []
 
