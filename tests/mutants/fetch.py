@@ -12,7 +12,11 @@ _PARSER = ("tests/unit/fetch/test_response_parser.py", "tests/unit/fetch/test_cl
 _GUARD = ("tests/unit/fetch/test_guard.py", "tests/unit/fetch/test_client.py")
 _ENCODINGS = ("tests/unit/fetch/test_encodings.py",)
 _COOKIES = ("tests/unit/fetch/test_cookies.py",)
-_ROBOTS = ("tests/unit/fetch/test_robots.py", "tests/unit/fetch/test_robots_rules.py")
+_ROBOTS = (
+    "tests/unit/fetch/test_robots.py",
+    "tests/unit/fetch/test_robots_cases.py",
+    "tests/unit/fetch/test_robots_rules.py",
+)
 _POLITENESS = ("tests/unit/fetch/test_politeness.py",)
 _PROXY = ("tests/unit/fetch/test_guard_proxy.py", "tests/unit/fetch/test_browser_parts.py")
 
