@@ -132,6 +132,12 @@ def test_insights_show_figures_as_charts_with_tables_and_definitions(checked: Ch
     expect(tab.get_by_role("region", name="Link health").first.get_by_text("/nowhere")).to_be_visible()
     expect(tab.get_by_role("region", name="Structured data").first.get_by_text("Product")).to_be_visible()
 
+    heading = tab.locator("table.small-rows th").filter(has_text=re.compile("^Section")).first
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    assert "order=desc" in tab.url
     tab.get_by_label("Compare with").select_option(checked.runs[0])
     expect(
         tab.get_by_role("region", name="Comparison").first.get_by_role("row", name=re.compile("^Broken targets"))

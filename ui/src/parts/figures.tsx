@@ -3,6 +3,8 @@ import { ActionIcon, Group, Paper, Text, Title } from '@mantine/core'
 import { isValidElement, useId, useState, type ReactNode } from 'react'
 import { texts } from '../texts'
 import { DownloadButtons } from './downloads'
+import { useAddressState } from './filters'
+import { TextFilter } from './table'
 
 interface ExplainedProps {
   title: string
@@ -239,21 +241,70 @@ function textOf(cell: ReactNode): string {
   return url ?? value ?? textOf(children)
 }
 
-/** A table of which the first rows are shown, and the rest on demand. */
+const GROUPING = (1000).toLocaleString().replace(/\d/g, '')
+const DECIMAL = (0.5).toLocaleString().replace(/\d/g, '')
+
+/** The number that a cell shows, in the notation of the browser. */
+function numberOf(cell: ReactNode): number {
+  const text = textOf(cell).replace('−', '-')
+  return Number.parseFloat((GROUPING ? text.replaceAll(GROUPING, '') : text).replace(DECIMAL, '.'))
+}
+
+/** The names of a table's columns in the address: a screen has several tables. */
+function slugOf(...names: string[]): string {
+  return names.join(' ').toLowerCase().replace(/[^a-z0-9]+/g, '-')
+}
+
+/** A table of which the first rows are shown, and the rest on demand; it is sorted by its headings and, where it is long, filtered by a text. */
 export function Rows({ name, headings, rows, more = 0, numbers = [] }: RowsProps) {
   const [isWhole, setWhole] = useState(false)
-  const shown = isWhole ? rows : rows.slice(0, FEW)
+  const [parameters, change] = useAddressState()
+  const table = slugOf(name, headings[0] ?? '')
+  const text = parameters.get(`${table}.q`) ?? ''
+  const sorted = headings.findIndex((heading) => slugOf(heading) === parameters.get(`${table}.sort`))
+  const isDescending = parameters.get(`${table}.order`) === 'desc'
+  const wanted = text.trim().toLowerCase()
+  const listed = rows.filter((row) => wanted === '' || row.some((cell) => textOf(cell).toLowerCase().includes(wanted)))
+  if (sorted >= 0) {
+    const isNumber = numbers.includes(sorted)
+    const order = (a: ReactNode, b: ReactNode) =>
+      isNumber ? numberOf(a) - numberOf(b) : textOf(a).localeCompare(textOf(b), undefined, { numeric: true })
+    listed.sort((a, b) => order(a[sorted], b[sorted]) * (isDescending ? -1 : 1))
+  }
+  const shown = isWhole ? listed : listed.slice(0, FEW)
   return (
     <>
+      {rows.length > FEW && (
+        <Group mb="xs">
+          <TextFilter label={texts.urls.filterOf(name)} value={text} onChange={(q) => change({ [`${table}.q`]: q })} />
+        </Group>
+      )}
       <div className="table-frame" role="region" aria-label={name} tabIndex={0}>
         <table className="small-rows">
           <thead>
             <tr>
-              {headings.map((heading, column) => (
-                <th key={column} scope="col" className={numbers.includes(column) ? 'number' : undefined}>
-                  {heading}
-                </th>
-              ))}
+              {headings.map((heading, column) => {
+                const isSorted = column === sorted
+                return (
+                  <th
+                    key={column}
+                    scope="col"
+                    className={numbers.includes(column) ? 'number' : undefined}
+                    aria-sort={rows.length < 2 ? undefined : isSorted ? (isDescending ? 'descending' : 'ascending') : 'none'}
+                  >
+                    {rows.length < 2 ? (
+                      heading
+                    ) : (
+                      <button
+                        type="button"
+                        onClick={() => change({ [`${table}.sort`]: slugOf(heading), [`${table}.order`]: isSorted && !isDescending ? 'desc' : '' })}
+                      >
+                        {heading} <span aria-hidden>{isSorted ? (isDescending ? '↓' : '↑') : '↕'}</span>
+                      </button>
+                    )}
+                  </th>
+                )
+              })}
             </tr>
           </thead>
           <tbody>
@@ -270,13 +321,14 @@ export function Rows({ name, headings, rows, more = 0, numbers = [] }: RowsProps
         </table>
       </div>
       <Group justify="flex-end" mt="xs">
-        <DownloadButtons name={name} load={() => Promise.resolve(rows.map((row) => Object.fromEntries(headings.map((heading, at) => [heading, textOf(row[at])]))))} />
+        <DownloadButtons name={name} load={() => Promise.resolve(listed.map((row) => Object.fromEntries(headings.map((heading, at) => [heading, textOf(row[at])]))))} />
       </Group>
-      {rows.length > FEW && (
+      {listed.length > FEW && (
         <button type="button" className="link-button" style={{ marginTop: '0.5rem' }} aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? texts.insights.fewer : texts.insights.all(rows.length)}
+          {isWhole ? texts.insights.fewer : texts.insights.all(listed.length)}
         </button>
       )}
+      {listed.length === 0 && <Text size="sm">{texts.urls.noRow}</Text>}
       {more > 0 && (
         <Text size="sm" c="dimmed" mt={4}>
           {texts.insights.more(more)}
