@@ -1017,6 +1017,7 @@ export const texts = {
       `${clean.toLocaleString()} of ${plural(indexable, 'indexable page', 'indexable pages')} without an error`,
     noScore: 'No score: no page that search engines may list was read.',
     bands: { weak: 'weak', fair: 'fair', good: 'good', excellent: 'excellent' } as Record<string, string>,
+    downloadOf: (rule: string) => `Download the findings of “${rule}”`,
     severities: { error: 'Errors', warning: 'Warnings', notice: 'Notices' },
     severity: { error: 'Error', warning: 'Warning', notice: 'Notice' },
     opened: 'New',

@@ -229,6 +229,13 @@ function RuleCard({ site, run, issue, rule, filter }: RuleCardProps) {
               <dd>{rule.fix}</dd>
             </dl>
           )}
+          <DownloadLinks
+            label={texts.issues.downloadOf(rule?.title ?? issue.rule)}
+            formats={FORMATS}
+            names={texts.issues.formats}
+            justify="flex-end"
+            href={(format) => address(sitePath(site, 'findings/export'), { ...filter, rule: [issue.rule], format })}
+          />
           <FindingList site={site} run={run} filter={{ ...filter, rule: issue.rule }} />
         </Stack>
       </Accordion.Panel>
