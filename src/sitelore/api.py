@@ -241,9 +241,9 @@ class _PreparedReader:
 def _access(url: str, options: AccessOptions) -> Access:
     """The access of a crawl. Raises ValueError, naming the argument that is wrong."""
     from sitelore.app.access import access_of_credentials, build_access, check_access
-    from sitelore.intake.seeds import typed_credentials
+    from sitelore.intake.seeds import user_url_credentials
 
-    credentials = typed_credentials(url)
+    credentials = user_url_credentials(url)
     try:
         return check_access(build_access(options).with_other(access_of_credentials([credentials] if credentials else ())))
     except UsageError as problem:
@@ -254,7 +254,7 @@ def crawl_settings(url: str, settings: Mapping[str, Any]) -> CrawlSettings:
     """The settings of a crawl that starts at `url`. Raises TypeError for an unknown setting, ValueError for a wrong value."""
     from sitelore.app.config import catalogue
     from sitelore.app.config.sources import run_settings
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
 
     values: dict[str, Any] = {}
     for key, value in catalogue.flat(settings).items():
@@ -265,7 +265,7 @@ def crawl_settings(url: str, settings: Mapping[str, Any]) -> CrawlSettings:
             raise TypeError(str(problem)) from None
         except ValueError as problem:
             raise ValueError(f"{key}: {problem}") from None
-    seeds = dict.fromkeys((str(typed_url(url)), *values.get("seeds", ())))
+    seeds = dict.fromkeys((str(parse_user_url(url)), *values.get("seeds", ())))
     return run_settings(values | {"seeds": tuple(seeds)})
 
 
@@ -405,12 +405,12 @@ def extract(html: str | bytes, url: str = UNKNOWN_URL) -> Page:
     from sitelore.app.settings import operator_redaction
     from sitelore.extract.packed_document import document_json
     from sitelore.extract.page import read
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
     from sitelore.model.document import ReadOptions
 
     is_text = isinstance(html, str)
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
-    response = html_response(body, typed_url(url), "text/html; charset=utf-8" if is_text else "text/html")
+    response = html_response(body, parse_user_url(url), "text/html; charset=utf-8" if is_text else "text/html")
     try:
         reading = read(response, ReadOptions(keep_snapshot=False, redaction=operator_redaction()))
     except RecursionError:

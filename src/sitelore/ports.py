@@ -524,7 +524,7 @@ class SearchIndex(Protocol):
     async def chunk_records(self, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
         """The records of these chunks in the given order, without chunks that must not be shown."""
 
-    async def held_pages(self, site: SiteId, named: Collection[Url]) -> list[HeldPage]:
+    async def pages_pending_deletion(self, site: SiteId, named: Collection[Url]) -> list[HeldPage]:
         """Indexed pages whose deletion waits for a decision, and those of the named pages that are indexed."""
 
     async def page_chunks(self, site: SiteId, url: Url) -> list[ChunkRecord]:

@@ -155,7 +155,7 @@ class _Head:
 def read_audit_facts(
     tree: dom.Tree, page: PageElements, metadata: Metadata, response: Response, resolver: PageResolver
 ) -> AuditFacts:
-    """The facts of an HTML page. `facts_as_entity` adds those of its text."""
+    """The facts of an HTML page. `facts_to_record` adds those of its text."""
     head = _read_head(tree, page)
     titles = [title for title in tree.select("title")[:MAX_READ] if _place(title) is Place.HEAD]
     in_body = [*(["title"] if _has_body_title(tree, titles) else []), *head.in_body]
@@ -216,8 +216,8 @@ def file_facts(kind: str, metadata: Metadata, response: Response) -> AuditFacts:
     )
 
 
-def facts_as_entity(facts: AuditFacts, text: str) -> dict[str, Any]:
-    """Facts as they are stored, without empty values, with the size of the document's text and the dates that it states."""
+def facts_to_record(facts: AuditFacts, text: str) -> dict[str, Any]:
+    """The record that is stored: facts without empty values, the size of the document's text, and the dates that it states."""
     entity = {name: value for name in _FIELDS if (value := getattr(facts, name))}
     utf8 = text.encode("utf-8", "replace")
     entity["text_bytes"] = len(utf8)
@@ -229,12 +229,12 @@ def facts_as_entity(facts: AuditFacts, text: str) -> dict[str, Any]:
 
 
 def decode_audit_facts(json: bytes) -> AuditFacts:
-    """The facts in a stored record."""
+    """Parse a stored record of audit facts."""
     return msgspec.json.decode(json, type=AuditFacts)
 
 
-def unpack_audit_facts(blob: Blob) -> bytes:
-    """The record in the facts of a page that was just read."""
+def decompress_blob(blob: Blob) -> bytes:
+    """The content of a blob that extraction made: the record of audit facts, or the document, as JSON."""
     return zstandard.ZstdDecompressor().decompressobj().decompress(blob.data)
 
 

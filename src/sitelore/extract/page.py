@@ -341,9 +341,9 @@ def _build_reading(draft: _Draft, response: Response, options: ReadOptions, page
     """Redact a draft and pack it into a document, with the facts that the crawl needs."""
     facts: dict[str, Any] = {}
     if options.facts:
-        from sitelore.extract.audit_facts import facts_as_entity, file_facts  # noqa: PLC0415 as above
+        from sitelore.extract.audit_facts import facts_to_record, file_facts  # noqa: PLC0415 as above
 
-        facts = facts_as_entity(draft.facts or file_facts(draft.strategy, draft.metadata, response), draft.text)
+        facts = facts_to_record(draft.facts or file_facts(draft.strategy, draft.metadata, response), draft.text)
     redacted = _redact_draft(draft, facts, response.url, page.redactor)
     document, stats, shell = _build_document(draft, redacted, options, page)
     snapshot = None

@@ -161,7 +161,7 @@ def decode(body: bytes, content_type: str = "") -> Decoded:
     for mark, name in _BOMS.items():
         if body.startswith(mark):
             return _decoded(body[len(mark) :], name)
-    declared = _header_charset(content_type) or _utf16_by_shape(body) or _meta_charset(body)
+    declared = _header_charset(content_type) or _detect_utf16_from_null_bytes(body) or _meta_charset(body)
     if declared is not None and declared != "utf-8":
         return _decoded(body, declared)
     try:
@@ -183,7 +183,7 @@ def _header_charset(content_type: str) -> str | None:
     return dom.charset_named(match[1]) if match else None
 
 
-def _utf16_by_shape(body: bytes) -> str | None:
+def _detect_utf16_from_null_bytes(body: bytes) -> str | None:
     if _UTF16_START.match(body) is None:
         return None
     return "utf-16be" if body[0] == 0 else "utf-16le"
@@ -209,12 +209,12 @@ def _prescan(head: bytes) -> str | None:
             label = (match[1] or match[2] or match[3]) if match else None
         name = dom.charset_named(label) if label else None
         if name is not None:
-            return _usable(name)
+            return _effective_encoding(name)
     declaration = _XML_DECLARATION.match(head)
     name = dom.charset_named(declaration[1].decode("latin-1")) if declaration else None
-    return _usable(name) if name else None
+    return _effective_encoding(name) if name else None
 
 
-def _usable(name: str) -> str:
+def _effective_encoding(name: str) -> str:
     """The encoding that a declaration in the markup means: markup that was read as ASCII is not UTF-16."""
     return {"utf-16be": "utf-8", "utf-16le": "utf-8", "x-user-defined": "windows-1252"}.get(name, name)

@@ -25,11 +25,11 @@ _FILE = re.compile(r"\.(?:x?html?|xml|txt|pdf|docx?|json|jsonl|ya?ml|csv)$", re.
 
 def refuse_credentials(text: str) -> None:
     """Raise `BadUrl` for a URL with credentials: they would not be stored. The message does not repeat them."""
-    if typed_credentials(text) is not None:
+    if user_url_credentials(text) is not None:
         raise BadUrl("the URL contains credentials; set auth for the site instead (in the API: PUT /site-access).")
 
 
-def typed_url(text: str) -> Url:
+def parse_user_url(text: str) -> Url:
     """The URL meant by `text`. A host without scheme gets https, or http for local hosts and addresses. Raises BadUrl."""
     try:
         return _parse(text.strip())
@@ -37,7 +37,7 @@ def typed_url(text: str) -> Url:
         raise BadUrl(_CREDENTIALS.sub("…@", str(problem))) from None
 
 
-def typed_credentials(text: str) -> tuple[str, str, str] | None:
+def user_url_credentials(text: str) -> tuple[str, str, str] | None:
     """Origin, user and password of a URL that contains credentials; None when it contains none or is not valid."""
     url = Url.parse(text.strip())
     href = whatwg(text.strip())

@@ -22,16 +22,16 @@ def looks_like_sitemap(body_head: bytes, content_type: str, path: str) -> bool:
     path decides only for gzip whose content is unclear, and for text lists.
     """
     if body_head.startswith(GZIP_MAGIC):
-        return "sitemap" in path.lower() or _text_looks(_inflated(body_head), path)
+        return "sitemap" in path.lower() or _is_sitemap_text(_decompress_head(body_head), path)
     if "html" in content_type and body_head[:64].lstrip().lower().startswith(_PAGE_STARTS):
         return False
-    return _text_looks(body_head[:_HEAD_BYTES], path)
+    return _is_sitemap_text(body_head[:_HEAD_BYTES], path)
 
 
-def _text_looks(head: bytes, path: str) -> bool:
+def _is_sitemap_text(head: bytes, path: str) -> bool:
     from sitelore.intake.sitemap import ROOTS  # noqa: PLC0415 nearly all responses are recognised as pages before this
 
-    text = _decoded(head).lstrip("\ufeff \t\r\n")
+    text = _decode_head(head).lstrip("\ufeff \t\r\n")
     if not text.startswith("<"):
         name = path.rpartition("/")[2].lower()
         return "sitemap" in name and name.endswith((".txt", ".txt.gz")) and _LISTED.match(text) is not None
@@ -44,14 +44,14 @@ def _text_looks(head: bytes, path: str) -> bool:
     return name in ROOTS and (name != "rdf" or "/rss/" in text)
 
 
-def _inflated(head: bytes) -> bytes:
+def _decompress_head(head: bytes) -> bytes:
     try:
         return zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
     except zlib.error:
         return b""
 
 
-def _decoded(head: bytes) -> str:
+def _decode_head(head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return head.decode("utf-16", "replace")
     if head[:2] in {b"<\0", b"\0<"}:

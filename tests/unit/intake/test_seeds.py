@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.intake.seeds import typed_url
+from sitelore.intake.seeds import parse_user_url
 from sitelore.model.errors import BadUrl
 
 
@@ -34,7 +34,7 @@ from sitelore.model.errors import BadUrl
     ],
 )
 def test_typed_text_becomes_a_url(typed: str, expected: str) -> None:
-    assert typed_url(typed) == expected
+    assert parse_user_url(typed) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_typed_text_becomes_a_url(typed: str, expected: str) -> None:
 )
 def test_an_invalid_seed_gives_a_one_line_error(typed: str, says: str) -> None:
     with pytest.raises(BadUrl, match=says) as caught:
-        typed_url(typed)
+        parse_user_url(typed)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith((".", "?"))

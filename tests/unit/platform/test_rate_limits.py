@@ -8,7 +8,7 @@ from sitelore.model.errors import UsageError
 from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.platform.rate_limits import RateLimit, RequestClass, parse_rate_limits
-from sitelore.platform.accounts.rate_limits import LocalRateLimiter, buckets_of, class_of
+from sitelore.platform.accounts.rate_limits import LocalRateLimiter, buckets_of, request_class_of
 
 LIMIT = RateLimit(3, 60.0)
 
@@ -76,7 +76,7 @@ async def test_the_number_of_buckets_is_bounded() -> None:
     ],
 )
 def test_each_request_has_a_class(method: str, path: str, request_class: RequestClass) -> None:
-    assert class_of(method, path) is request_class
+    assert request_class_of(method, path) is request_class
 
 
 def test_settings_change_the_defaults() -> None:

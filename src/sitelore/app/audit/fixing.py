@@ -28,7 +28,7 @@ from sitelore.audit.fixes.source import FixContext, NoFix, apply_edits, changed_
 from sitelore.audit.page import PageContent, audit_page
 from sitelore.audit.site import Site, TargetKind
 from sitelore.export.files import atomic_file
-from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
+from sitelore.extract.audit_facts import decode_audit_facts, decompress_blob
 from sitelore.extract.page import read
 from sitelore.index.embeddings.endpoint import Endpoint
 from sitelore.model.audit.findings import Finding, FindingRecord
@@ -245,8 +245,8 @@ def _findings(finding: Finding, html: str) -> Iterator[Finding]:
         content_type="text/html",
     )  # fmt: skip
     # Documents are compressed like facts.
-    document = msgspec.json.decode(unpack_audit_facts(reading.document))
-    page = audit_page(row, None, decode_audit_facts(unpack_audit_facts(reading.facts)), document)
+    document = msgspec.json.decode(decompress_blob(reading.document))
+    page = audit_page(row, None, decode_audit_facts(decompress_blob(reading.facts)), document)
     return rule.findings(rule.page_check(page, AuditConfig().limits(rule)) if rule.page_check else (), finding.url)
 
 

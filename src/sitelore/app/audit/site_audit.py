@@ -40,7 +40,7 @@ from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.extraction_pool import ExtractionPool
 from sitelore.crawl.reprocess import Reprocessing
 from sitelore.export.rows import is_page
-from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
+from sitelore.extract.audit_facts import decode_audit_facts, decompress_blob
 from sitelore.extras import require_extra
 from sitelore.model.audit.findings import (
     AuditPhase,
@@ -208,7 +208,7 @@ class _Audit:
     async def _indexed(self, summaries: Mapping[str, PageSummary]) -> tuple[IndexedUrl, ...]:
         """The pages in the search index that should not be there."""
         unwanted = {page.url for page in summaries.values() if page.is_kept and (page.is_noarchive or page.noindex)}
-        held = await self._search_index.held_pages(self._run.site, unwanted)
+        held = await self._search_index.pages_pending_deletion(self._run.site, unwanted)
         indexed = []
         for each in held:
             page = summaries.get(each.url)
@@ -320,7 +320,7 @@ class _Audit:
         if reading is None or reading.facts is None or row.document is None:
             return None
         self._facts_extracted += 1
-        facts = unpack_audit_facts(reading.facts)
+        facts = decompress_blob(reading.facts)
         return PageVersion(row.url, row.fetched_at or 0.0, None, row.document, row.content_hash, reading.redactions, facts)
 
     async def _document(self, key: BlobKey) -> dict[str, object] | None:

@@ -349,10 +349,10 @@ def any_line(text: str) -> str:
 
 def web_url(text: str) -> str:
     """A URL as it is typed, without credentials."""
-    from sitelore.intake.seeds import refuse_credentials, typed_url  # noqa: PLC0415 read at every start of the command line
+    from sitelore.intake.seeds import parse_user_url, refuse_credentials  # noqa: PLC0415 read at every start of the command line
 
     refuse_credentials(text)
-    return str(typed_url(text))
+    return str(parse_user_url(text))
 
 
 def national_id(text: str) -> str:

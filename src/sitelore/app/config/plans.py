@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sitelore.app.access import AccessOptions, access_of_credentials, build_access, read_access_file
 from sitelore.app.config.sources import Sourced, Values, plain, run_settings
 from sitelore.app.settings import environment_value
-from sitelore.intake.seeds import typed_credentials, typed_url
+from sitelore.intake.seeds import parse_user_url, user_url_credentials
 from sitelore.model.access import Access
 from sitelore.model.errors import UsageError
 from sitelore.model.settings import CrawlSettings
@@ -75,7 +75,7 @@ def crawl_plans(
 
 
 def _plan(urls: Sequence[str], typed: Values, config: ConfigFile | None, domain_config: Path | None) -> CrawlPlan:
-    seeds = tuple(str(typed_url(text)) for text in urls)
+    seeds = tuple(str(parse_user_url(text)) for text in urls)
     values = plain(values_in_force(seeds, typed, config, domain_config))
     outputs = config.outputs_for(first_url(seeds, typed)) if config else {}
     return CrawlPlan(run_settings(values | {"seeds": seeds}), tuple(urls), config, outputs)
@@ -120,6 +120,6 @@ def plan_access(options: AccessOptions, file: Path | None, plan: CrawlPlan, site
 
 def typed_access(options: AccessOptions, file: Path | None, urls: Sequence[str]) -> Access:
     """The access of options, of the credentials in URLs, and of an access file."""
-    in_urls = access_of_credentials([credentials for text in urls if (credentials := typed_credentials(text))])
+    in_urls = access_of_credentials([credentials for text in urls if (credentials := user_url_credentials(text))])
     access = build_access(options).with_other(in_urls)
     return access if file is None else read_access_file(str(file)).with_other(access)

@@ -20,9 +20,9 @@ def init(
     """Write a commented sitelore.toml. It names every setting with its default; a file that exists is not touched."""
     from sitelore.app.config.file import read_config
     from sitelore.app.config.reference import template
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
 
-    text = template(str(typed_url(url)) if url else "https://example.com/")
+    text = template(str(parse_user_url(url)) if url else "https://example.com/")
     try:
         with config.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -46,10 +46,10 @@ def config(
     from sitelore.app.config.reference import access_in_force, in_force, outputs_in_force, shown_value
     from sitelore.app.config.reference import as_json as value_as_json
     from sitelore.app.settings import environment_sources
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
 
     file = find_config(config)
-    seeds = (str(typed_url(url)),) if url else ()
+    seeds = (str(parse_user_url(url)),) if url else ()
     values = values_in_force(seeds, set_values(set_ or ()), file, domain_config)
     rows = in_force(run_settings(plain(values) | {"seeds": seeds}), values)
     site = first_url(seeds, {})

@@ -233,11 +233,11 @@ def crawl(
     A GLOB is the beginning of a path (/docs/), or a pattern in which * matches any characters (/blog/*/2026, *.pdf). With
     :// in it, it is compared with the whole URL. --exclude wins over --include.
     """  # noqa: D301 click keeps the line breaks of a paragraph that begins with a backspace
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
 
     typed = typed_values(
         {
-            "sitemaps": sitemap and [str(typed_url(text)) for text in sitemap],
+            "sitemaps": sitemap and [str(parse_user_url(text)) for text in sitemap],
             "max_pages": max_pages,
             "max_depth": max_depth,
             "scope": scope,

@@ -90,11 +90,11 @@ def read_input(file: str) -> bytes:
 
 def _extract_page(file: str, url: str | None, links: LinkStyle, *, as_json: bool, full: bool) -> None:
     from sitelore.api import html_response
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
 
     if url is None:
         raise UsageError("extract needs --url URL, against which the page's links are resolved")
-    page_url = typed_url(url)
+    page_url = parse_user_url(url)
     document = document_fields(run_async(_read_page(html_response(read_input(file), page_url, "text/html"), full=full)))
     document["markdown"] = _rewrite_links(document.get("markdown", ""), links, page_url)
     if as_json:

@@ -87,12 +87,12 @@ def inspect(
 
 async def _inspect_file(_data: Path, target: _Target, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
     from sitelore.api import html_response
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
     from sitelore.model.document import ReadOptions
 
     # Without a URL, no domain is known, so the first rules are tried.
     address = target.url or (f"http://{overrides[0].domain}/" if overrides else "http://localhost/")
-    response = html_response(read_input(target.name), typed_url(address), "text/html")
+    response = html_response(read_input(target.name), parse_user_url(address), "text/html")
     return await _extract(response, ReadOptions(overrides=overrides))
 
 
@@ -107,11 +107,11 @@ async def _inspect_url(data: Path, target: _Target, overrides: tuple[Overrides, 
     from sitelore.app.access import access_of_credentials
     from sitelore.app.settings import operator_access
     from sitelore.cli.fetch_once import fetch_without_storage
-    from sitelore.intake.seeds import typed_credentials, typed_url
+    from sitelore.intake.seeds import parse_user_url, user_url_credentials
     from sitelore.model.document import ReadOptions
 
     try:
-        url = typed_url(target.name)
+        url = parse_user_url(target.name)
     except BadUrl:
         raise UsageError(f"{target.name!r} is neither an existing file nor a valid URL") from None
     try:
@@ -124,7 +124,7 @@ async def _inspect_url(data: Path, target: _Target, overrides: tuple[Overrides, 
         if target.run != LATEST:
             raise
     note(f"{url} is not in {data}: fetching it now, without storing it")
-    credentials = typed_credentials(target.name)
+    credentials = user_url_credentials(target.name)
     access = operator_access().with_other(access_of_credentials([credentials] if credentials else ()))
     return await _extract(await fetch_without_storage(url, access), ReadOptions(overrides=overrides))
 
@@ -301,9 +301,9 @@ def explain(
 
 
 async def _explain(data: Path, text: str, run: str) -> Explanation:
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
 
-    url = typed_url(text)
+    url = parse_user_url(text)
     async with build_app(data, writing=False) as app:
         return await app.explain(url, await find_run_of_url(app, data, run, url))
 

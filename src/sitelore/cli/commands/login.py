@@ -60,14 +60,14 @@ def login(
         raise UsageError("login needs a URL, --list or --forget URL; for example: sitelore login https://app.example.com")
     if list_sessions:
         return _list(data, as_json=as_json)
-    from sitelore.intake.seeds import typed_url
+    from sitelore.intake.seeds import parse_user_url
 
     if forget is not None:
-        return _forget(data, typed_url(forget))
+        return _forget(data, parse_user_url(forget))
     assert url is not None
     from sitelore.app.access import AccessOptions
 
-    site, planned = typed_url(url), read_steps(steps) if steps is not None else None
+    site, planned = parse_user_url(url), read_steps(steps) if steps is not None else None
     access = AccessOptions(proxy=proxy or (), ca_file=str(ca_file or ""), insecure=insecure)
     session = with_app(data, lambda app: _log_in(app, site, planned, access, allow_private or ()), writing=True)
     if as_json:

@@ -76,7 +76,7 @@ class BrowserRenderer:
         self._proxy = GuardProxy(guard, settings.limits, lookup, self._access)
         self._rules = NavigationRules(guard, check_navigation, settings, self._proxy, self._access)
         self._context: _RunContext | None = None
-        self._saved_state = _first_state(self._access)
+        self._saved_state = _initial_storage_state(self._access)
         """Cookies and storage of the last retired browser process."""
         self._context_lock = asyncio.Lock()
         self._is_listening = False
@@ -115,7 +115,7 @@ class BrowserRenderer:
     async def _try_render(self, process: BrowserProcess, request: RenderRequest) -> Rendered | RenderFailure | None:
         """Render in this process; None when the page or the browser crashed."""
         try:
-            context = await self._context_in(process)
+            context = await self._browser_context(process)
             context.active += 1
             tab: Tab | None = None
             try:
@@ -154,7 +154,7 @@ class BrowserRenderer:
         else:
             await tab.close()
 
-    async def _context_in(self, process: BrowserProcess) -> _RunContext:
+    async def _browser_context(self, process: BrowserProcess) -> _RunContext:
         """The run's context in this process. It takes over the cookies of a context in a retired process."""
         async with self._context_lock:
             previous = self._context
@@ -204,7 +204,7 @@ class BrowserRenderer:
             raise TabCrashed from None
 
 
-def _first_state(access: RunAccess) -> StorageState | None:
+def _initial_storage_state(access: RunAccess) -> StorageState | None:
     """The local storage of the user's access; None when it has none. Cookies are added to requests (`tab.py`)."""
     origins = [
         {"origin": origin, "localStorage": [{"name": name, "value": value} for name, value in items]}

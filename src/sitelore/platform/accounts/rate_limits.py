@@ -16,7 +16,7 @@ _STARTS_CRAWL = re.compile(
 _EXPORTS = re.compile(r".*/(export|graph)")
 
 
-def class_of(method: str, path: str) -> RequestClass:
+def request_class_of(method: str, path: str) -> RequestClass:
     """The class of a request."""
     if method == "POST" and _STARTS_CRAWL.fullmatch(path):
         return RequestClass.CRAWL
@@ -54,7 +54,7 @@ class LocalRateLimiter:
     async def take(self, buckets: Sequence[tuple[str, RateLimit]]) -> list[BucketState]:
         """Take one request out of each bucket, or, if one is empty, out of none."""
         now = self._monotonic()
-        levels = [self._level(name, limit, now) for name, limit in buckets]
+        levels = [self._available_tokens(name, limit, now) for name, limit in buckets]
         is_accepted = all(level >= 1.0 for level in levels)
         states = []
         for (name, limit), level in zip(buckets, levels, strict=True):
@@ -65,7 +65,7 @@ class LocalRateLimiter:
             self._forget_oldest()
         return states
 
-    def _level(self, name: str, limit: RateLimit, now: float) -> float:
+    def _available_tokens(self, name: str, limit: RateLimit, now: float) -> float:
         level, at = self._buckets.get(name, (float(limit.requests), now))
         return min(float(limit.requests), level + (now - at) * limit.per_second)
 

@@ -22,7 +22,7 @@ from sitelore.metrics import REGISTRY, histogram
 from sitelore.model.errors import StorageError
 from sitelore.model.platform.accounts import Caller
 from sitelore.model.platform.rate_limits import BucketState, RequestClass
-from sitelore.platform.accounts.rate_limits import buckets_of, class_of
+from sitelore.platform.accounts.rate_limits import buckets_of, request_class_of
 from sitelore.serve import problems
 from sitelore.serve.context import AccessControl
 from sitelore.serve.problems import ApiProblem, problem_response
@@ -180,7 +180,7 @@ class SecurityMiddleware:
     async def _limit_rate(self, caller: Caller, scope: Scope, exchange: _Exchange) -> None:
         """Take the request out of its token buckets, and note their state for the response."""
         by_address = {SIGNUP_PATH: RequestClass.SIGNUP, LOGIN_PATH: RequestClass.LOGIN}
-        request_class = by_address.get(scope["path"]) or class_of(scope["method"], scope["path"])
+        request_class = by_address.get(scope["path"]) or request_class_of(scope["method"], scope["path"])
         buckets = buckets_of(caller, request_class, self._settings.rate_limits)
         if not buckets:
             return

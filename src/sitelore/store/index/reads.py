@@ -173,7 +173,7 @@ _held = sa.select(*_held_columns).select_from(PAGES_WITH_URL).where(OF_SITE, sa.
 _named = sa.select(*_held_columns).select_from(PAGES_WITH_URL).where(OF_SITE, site_urls.c.url.in_(BATCH), _is_live)
 
 
-def held_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, named: Collection[Url]) -> list[HeldPage]:
+def pages_pending_deletion(conn: sa.Connection, tenant: TenantId, site: SiteId, named: Collection[Url]) -> list[HeldPage]:
     """Indexed pages with a pending deletion (held back until a user decides), and those of the named pages that are indexed."""
     rows = {row.url: row for row in select_in_batches(conn, _named, set(map(key_of, named)), tenant=tenant, site=site)}
     rows |= {row.url: row for row in conn.execute(_held, {"tenant": tenant, "site": site})}

@@ -43,7 +43,7 @@ class SqlSearchIndex(Repository):
     chunk_records = read_long(reads.chunk_records)
     page_chunks = read_long(reads.page_chunks)
     page = read_long(reads.stored_page)
-    held_pages = read_long(reads.held_pages)
+    pages_pending_deletion = read_long(reads.pages_pending_deletion)
 
     def for_tenant(self, tenant: TenantId) -> SqlSearchIndex:
         """The search index of another tenant, with the same vector search backend."""

@@ -299,12 +299,12 @@ def create_run_once(
     now: float,
 ) -> IdempotentRun:
     """The run created under this idempotency key, or a new one."""
-    created = create_once(conn, tenant, key, now, lambda: create_run(conn, tenant, site, settings, offers, now))
+    created = create_under_key(conn, tenant, key, now, lambda: create_run(conn, tenant, site, settings, offers, now))
     assert created is not None  # a run can always be created
     return created
 
 
-def create_once(
+def create_under_key(
     conn: sa.Connection, tenant: TenantId, key: IdempotencyKey, now: float, create: Callable[[], Run | None]
 ) -> IdempotentRun | None:
     """The run created under this idempotency key, or the one that `create` gives. A second concurrent call waits and gets the

@@ -63,7 +63,7 @@ def mcp_backend(app: App, is_current: asyncio.Event | None = None) -> AppBackend
     return AppBackend(app.search.service, app.ledger, app.explain, app.create_run, allowed, is_current)
 
 
-def mcp_endpoint(app: App) -> McpApp | None:
+def mcp_asgi_app(app: App) -> McpApp | None:
     """The MCP endpoint of the HTTP API; None if MCP is not installed."""
     if missing_libraries("mcp"):
         return None

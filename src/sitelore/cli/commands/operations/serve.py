@@ -79,7 +79,7 @@ async def _serve(
 ) -> None:
     from sitelore.app.demo_site import demo_site
     from sitelore.app.operations.checks import wait_for_services
-    from sitelore.cli.commands.operations.mcp import mcp_endpoint
+    from sitelore.cli.commands.operations.mcp import mcp_asgi_app
     from sitelore.platform.accounts.authentication import ONE_TIME_LOGIN
     from sitelore.serve.context import context_of
     from sitelore.serve.security.sessions import Sessions
@@ -94,7 +94,7 @@ async def _serve(
             site = None if operator.is_scaled else cache(lambda: demo.enter_context(demo_site()))
             login = await Sessions(app.accounts.sessions).new_login(ONE_TIME_LOGIN)
             _print_link(listening, login, open_browser=open_browser)
-            await serve_api(replace(context_of(app), demo_site=site), settings, listening, mcp=mcp_endpoint(app))
+            await serve_api(replace(context_of(app), demo_site=site), settings, listening, mcp=mcp_asgi_app(app))
 
 
 def _print_link(listening: socket, code: str, *, open_browser: bool) -> None:

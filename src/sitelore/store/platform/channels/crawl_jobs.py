@@ -22,7 +22,7 @@ from sitelore.store.platform.schema import channels, crawl_jobs
 from sitelore.store.rows import RUN_COLUMNS, encode, run_of, storable
 from sitelore.store.runs.counts import counts, media_counts
 from sitelore.store.runs.lifecycle import create_run, end_run
-from sitelore.store.runs.listing import create_once
+from sitelore.store.runs.listing import create_under_key
 from sitelore.store.schema import run_counts, runs, sites
 from sitelore.store.statements import read_page
 
@@ -53,7 +53,7 @@ def start_crawl(
         active = active_run(conn, tenant, channel, now)
         return None if active is not None else _create(conn, tenant, channel, crawl, now, scheduled_for)
 
-    once = create_once(conn, tenant, crawl.key, now, create)
+    once = create_under_key(conn, tenant, crawl.key, now, create)
     if once is not None:
         return StartedCrawl(once.run.id, once.is_new, fingerprint=once.fingerprint)
     active = active_run(conn, tenant, channel, now)
