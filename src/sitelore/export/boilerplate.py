@@ -170,8 +170,11 @@ def remove_repeats(markdown: str, text: str, repeats: LineHashes, wide: LineHash
     if repeats.isdisjoint(hashes):
         return CleanedPage(markdown, text)
     lines = text.split("\n")
+    repeating = [at for at, line_hash in enumerate(hashes) if line_hash in repeats]
+    if not any(letters_of(line) for line in {lines[at] for at in repeating}):
+        return CleanedPage(markdown, text)
     units = split_units(markdown)
-    spans = match_lines(units, lines, [at for at, line_hash in enumerate(hashes) if line_hash in repeats])
+    spans = match_lines(units, lines, repeating)
     page = _RepeatingUnits(units)
     for at, (low, high) in spans.items():
         if units[at].kind is not UnitKind.OTHER:
@@ -409,6 +412,9 @@ class _UnitSplitter:
             is_text = block.kind is BlockKind.TEXT
             for line in block.lines if is_text else (MarkdownLine(block.start, block.end),):
                 self._add(block, line)
+                if is_text and self._list_number < 0:  # the other lines continue this unit
+                    self._end = block.end
+                    break
         self._close()
 
     def _add(self, block: MarkdownBlock, line: MarkdownLine) -> None:

@@ -6,10 +6,9 @@ without weights.
 
 from __future__ import annotations
 
-from collections import Counter
 from urllib.parse import unquote
 
-from sitelore.index.terms import terms_of
+from sitelore.index.terms import term_sequence, terms_of
 from sitelore.model.search import Chunk
 from sitelore.model.url import Url
 
@@ -34,20 +33,36 @@ def address_words(url: Url) -> str:
     return ""
 
 
-def weighted_terms(chunk: Chunk, title: str, lang: str, address: str = "") -> tuple[Counter[str], int]:
-    """The terms of a chunk with their weighted counts, and its length: the number of terms without weights."""
-    headings = chunk.headings[1:] if chunk.headings[:1] == (title,) else chunk.headings
-    counts = terms_of(f"{chunk.lead}\n{chunk.text}", lang)
-    length = counts.total()
-    anchors = "\n".join(anchor for at, anchor in chunk.anchors if at >= 0)
-    for text, weight in (
-        (title, TITLE_WEIGHT),
-        ("\n".join(headings), HEADING_WEIGHT),
-        ("\n".join(chunk.definitions), TERM_WEIGHT - 1),
-        (anchors, ANCHOR_WEIGHT),
-        (address, ADDRESS_WEIGHT),
-    ):
-        for term, count in terms_of(text, lang).items() if text else ():
-            counts[term] += weight * count
-            length += count
-    return counts, length
+class PageFields:
+    """The fields that the chunks of one page share, and their terms: title, address and headings."""
+
+    def __init__(self, title: str, lang: str, address: str = "") -> None:
+        self._title = title
+        self._lang = lang
+        self._shared = tuple((words, weight) for words, weight in ((title, TITLE_WEIGHT), (address, ADDRESS_WEIGHT)) if words)
+        self._terms: dict[str, tuple[str, ...]] = {}
+
+    def weighted_terms(self, chunk: Chunk) -> tuple[dict[str, int], int]:
+        """The terms of a chunk with their weighted counts, and its length: the number of terms without weights."""
+        counts: dict[str, int] = terms_of(f"{chunk.lead}\n{chunk.text}", self._lang)
+        length = sum(counts.values())
+        headings = chunk.headings[1:] if chunk.headings[:1] == (self._title,) else chunk.headings
+        fields = [
+            *self._shared,
+            *((heading, HEADING_WEIGHT) for heading in headings),
+            *((definition, TERM_WEIGHT - 1) for definition in chunk.definitions),
+            *((anchor, ANCHOR_WEIGHT) for at, anchor in chunk.anchors if at >= 0),
+        ]
+        for text, weight in fields:
+            terms = self._terms_of(text)
+            length += len(terms)
+            for term in terms:
+                counts[term] = counts.get(term, 0) + weight
+        return counts, length
+
+    def _terms_of(self, text: str) -> tuple[str, ...]:
+        """The terms of a short text. A page repeats them in many chunks."""
+        terms = self._terms.get(text)
+        if terms is None:
+            terms = self._terms[text] = tuple(term_sequence(text, self._lang))
+        return terms

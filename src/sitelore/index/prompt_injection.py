@@ -13,7 +13,7 @@ ordinary manuals ("send the token to the server") requires more than its verb.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -137,6 +137,8 @@ RULES = (
 _CONTEXT_BEFORE, _CONTEXT_AFTER = 160, 500
 _MAX_EVIDENCE_CHARS = 200
 _MAX_HINTS = 500  # bounds the cost of a text that consists of hints
+MAX_HINT_CHARS = 120
+"""A hint is shorter."""
 
 _SCAN_BYTES = (
     32 << 20
@@ -153,14 +155,20 @@ _ANY_HINT = _scan_pattern(rule.hint for rule in RULES)
 _HINT_OF_RULE = tuple((rule, re.compile(rule.hint, re.IGNORECASE)) for rule in RULES)
 
 
-def find_flags(text: CleanText) -> tuple[Flag, ...]:
-    """Find text that reads like instructions to a model: one flag for each rule, with its first match, in order of the text."""
+def hint_starts(text: str) -> Iterator[int]:
+    """The offsets at which hints start. Text without one has no flags."""
     data = text.encode("utf-8", "replace")
-    flags: dict[str, Flag] = {}
     at = at_byte = 0
-    for hint in islice(_ANY_HINT.finditer(data), _MAX_HINTS):
+    for hint in _ANY_HINT.finditer(data):
         at += len(data[at_byte : hint.start()].decode())
         at_byte = hint.start()
+        yield at
+
+
+def find_flags(text: CleanText) -> tuple[Flag, ...]:
+    """Find text that reads like instructions to a model: one flag for each rule, with its first match, in order of the text."""
+    flags: dict[str, Flag] = {}
+    for at in islice(hint_starts(text), _MAX_HINTS):
         for rule, rule_hint in _HINT_OF_RULE:
             if rule.name in flags or (rule_match := rule_hint.match(text, at)) is None:
                 continue

@@ -109,9 +109,14 @@ class TokenTerms(dict[str, tuple[str, ...]]):
         return terms
 
 
+def term_sequence(text: str, lang: str = "") -> Iterator[str]:
+    """The terms of a text, in order."""
+    return chain.from_iterable(map(token_terms(lang).__getitem__, text.split()))
+
+
 def terms_of(text: str, lang: str = "") -> Counter[str]:
     """Count the terms of a text."""
-    return Counter(chain.from_iterable(map(token_terms(lang).__getitem__, text.split())))
+    return Counter(term_sequence(text, lang))
 
 
 @lru_cache(CACHED_LANGUAGES)

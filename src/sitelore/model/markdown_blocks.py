@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 _MARKERS = r"[ \t]*(?:(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*"
@@ -18,6 +20,7 @@ _SETEXT = re.compile(r"[ ]{0,3}(=+|-{2,})[ \t]*$")
 _TABLE_RULE = re.compile(r"[ \t]*(?:>[ \t]*)*(?=[^|]*\|)\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\r?$")
 _ITEM = re.compile(r"([ \t]*(?:>[ \t]*)*)(?:[-*+]|\d{1,9}[.)])[ \t]")
 _HTML_TABLE = re.compile(r"[ \t]*<table[\s>]")
+_MAY_START_BLOCK = re.compile(r"[#|]|`{3}|~{3}")
 _CODE_INDENTS = ("    ", "\t")
 
 
@@ -76,11 +79,10 @@ class _BlockParser:
         self._text = text
         self._texts = text.split("\n")
         self._is_blank = [not line or line.isspace() for line in self._texts]
-        self._lines: list[MarkdownLine] = []
-        at = 0
-        for line in self._texts:
-            self._lines.append(MarkdownLine(at, at + len(line)))
-            at += len(line) + 1
+        ends = list(accumulate(map(len, self._texts), lambda end, size: end + size + 1))
+        starts = chain((0,), (end + 1 for end in ends))
+        # By way of `tuple`, because a named tuple's own constructor takes twice as long.
+        self._lines: list[MarkdownLine] = list(map(partial(tuple.__new__, MarkdownLine), zip(starts, ends, strict=False)))
         self._blocks: list[MarkdownBlock] = []
         self._in_list = False
 
@@ -118,12 +120,13 @@ class _BlockParser:
         if not self._in_list and self._texts[at].startswith(_CODE_INDENTS):
             return self._add(BlockKind.CODE, at, self._indented_code_end(at))
         end = at + 1
-        while end < len(self._lines) and not self._is_blank[end] and not self._starts_block(end):
+        texts, is_blank, count = self._texts, self._is_blank, len(self._lines)
+        while end < count and not is_blank[end] and not (_MAY_START_BLOCK.search(texts[end]) and self._starts_block(end)):
             end += 1
         if end - at >= 2 and (rule := _SETEXT.match(self._texts[at + 1])) is not None:
             self._in_list = False
             return self._add(BlockKind.HEADING, at, at + 2, 1 if rule[1][0] == "=" else 2)
-        has_items = any(_ITEM.match(text) is not None for text in self._texts[at:end])
+        has_items = any(map(_ITEM.match, texts[at:end]))
         continues = self._in_list and self._texts[at][0] in " \t"
         self._in_list = has_items or continues
         return self._add(BlockKind.TEXT, at, end)

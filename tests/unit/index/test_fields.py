@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.index.fields import address_words, weighted_terms
+from sitelore.index.fields import PageFields, address_words
 from sitelore.model.ids import ChunkId, CleanText
 from sitelore.model.search import Chunk
 from sitelore.model.url import Url
@@ -30,6 +30,6 @@ def test_the_address_of_a_page_is_its_last_name(path: str, words: str) -> None:
 
 def test_words_of_the_title_and_the_address_count_more_than_mentions() -> None:
     chunk = Chunk(ChunkId("a" * 32), CleanText("Maps are built by postmap."), 0, 26, 7)
-    terms, length = weighted_terms(chunk, "Lookup tables", "en", "postmap.1")
+    terms, length = PageFields("Lookup tables", "en", "postmap.1").weighted_terms(chunk)
     assert (terms["postmap"], terms["lookup"], terms["map"]) == (3, 3, 1)
     assert length == 10

@@ -23,9 +23,9 @@ from sitelore.extract.redaction.personal_data import mask_markdown
 from sitelore.extract.redaction.redactor import redact
 from sitelore.index.chunking.chunker import PageContext, chunk_page
 from sitelore.index.chunking.readable import UNCHANGED, removed_ranges, without_ranges
-from sitelore.index.fields import address_words, weighted_terms
+from sitelore.index.fields import PageFields, address_words
 from sitelore.index.plain_text import plain_text
-from sitelore.model.document import Anchor
+from sitelore.model.document import Anchor, line_numbers
 from sitelore.model.frontier import RunListing
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
 from sitelore.model.search import (
@@ -210,6 +210,10 @@ def _gives_equal_chunks(page: PageToIndex, document: _StoredDocument, before: _C
     """Whether two policies give equal chunks of a page: no line of it is among what repeats by one policy alone."""
     if (before.sizes, before.redaction) != (after.sizes, after.redaction):
         return False
+    old, new = before.repeats, after.repeats
+    changed = (old.on(page.url) ^ new.on(page.url)) | (old.wide ^ new.wide)
+    if changed.isdisjoint(line_numbers(document.text)):
+        return True
     return _without_repeats(page, document, before) == _without_repeats(page, document, after)
 
 
@@ -240,7 +244,7 @@ def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolic
     )
     chunks = chunk_page(page.url, readable, policy.sizes, context)
     headings: dict[CleanText, CleanText] = {}
-    address = address_words(page.url)
+    fields = PageFields(title, document.lang, address_words(page.url))
     return IndexedPage(
         page.url,
         page.document,
@@ -248,7 +252,7 @@ def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolic
         document.lang,
         _CONTENT_KINDS.get(document.strategy, "page"),
         _timestamp(document.modified or document.published),
-        tuple(_indexed_chunk(_with_plain_headings(chunk, headings), title, document.lang, address) for chunk in chunks),
+        tuple(_indexed_chunk(_with_plain_headings(chunk, headings), fields) for chunk in chunks),
     )
 
 
@@ -261,8 +265,8 @@ def _with_plain_headings(chunk: Chunk, known: dict[CleanText, CleanText]) -> Chu
     return replace(chunk, headings=tuple(map(known.__getitem__, chunk.headings)))
 
 
-def _indexed_chunk(chunk: Chunk, title: CleanText, lang: str, address: str) -> IndexedChunk:
-    terms, length = weighted_terms(chunk, title, lang, address)
+def _indexed_chunk(chunk: Chunk, fields: PageFields) -> IndexedChunk:
+    terms, length = fields.weighted_terms(chunk)
     text = embedded_text(chunk)
     return IndexedChunk(chunk, terms, length, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
 

@@ -70,6 +70,7 @@ _CF_ODD = {
     **dict(zip(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", _CF_ODD_LETTERS, strict=True)),
 }
 _DIGITS = re.compile(rb"\d")
+_NOT_DIGITS = bytes(set(range(256)) - set(b"0123456789"))
 _AFTER = 3
 _MIN_PHONE_DIGITS, _MAX_PHONE_DIGITS = 7, 15
 
@@ -164,7 +165,7 @@ def contacts_in(source: bytes, path: str) -> Contacts:
 
 
 def _candidates(data: bytes, ids: Sequence[str]) -> Iterator[Span]:
-    numbers = [match.span() for match in _NUMBER.finditer(data)]
+    numbers = [match.span() for match in _NUMBER.finditer(data) if _count_digits(match[0]) >= _MIN_PHONE_DIGITS]
     yield from _matches(_CARD, data, numbers, CARD, _is_card)
     yield from _ibans(data)
     for name in ids:
@@ -178,6 +179,10 @@ def _candidates(data: bytes, ids: Sequence[str]) -> Iterator[Span]:
             match = _LABELLED.match(data, start, end + _AFTER)
             if match is not None and _is_phone(match[0]):
                 yield *match.span(), PHONE
+
+
+def _count_digits(value: bytes) -> int:
+    return len(value.translate(None, _NOT_DIGITS))
 
 
 def _matches(

@@ -14,7 +14,7 @@ from sitelore.index.chunking.readable import UNCHANGED, SourceMap
 from sitelore.index.chunking.segments import Heading, Segment, segment_markdown
 from sitelore.index.chunking.text_fragments import text_fragment
 from sitelore.index.plain_text import plain_text
-from sitelore.index.prompt_injection import find_flags
+from sitelore.index.prompt_injection import MAX_HINT_CHARS, find_flags, hint_starts
 from sitelore.model.ids import NO_TEXT, ChunkId, CleanText, piece_of
 from sitelore.model.markdown_blocks import parse_blocks
 from sitelore.model.search import Chunk, ChunkSizes
@@ -70,6 +70,7 @@ def chunk_page(url: Url, text: CleanText, sizes: ChunkSizes = _DEFAULT, page: Pa
     named = [place for place in named_places(text, blocks, page.anchors) if place.anchor] if page.anchors else []
     plain = page.plain or "\n".join(map(plain_text, text.split("\n")))
     defined = definitions(text, blocks)
+    hints = list(hint_starts(text))
     chunks: list[Chunk] = []
     copies: dict[str, int] = {}
     for piece, (span, start, end) in zip(pieces, places, strict=True):
@@ -87,7 +88,7 @@ def chunk_page(url: Url, text: CleanText, sizes: ChunkSizes = _DEFAULT, page: Pa
             fragment=text_fragment(text, piece.start, piece.end, plain),
             anchors=_anchors_in(named, span),
             definitions=tuple(words for _, words in defined[slice(*_inside(defined, span))]),
-            flags=find_flags(own),
+            flags=find_flags(own) if _has_hint(hints, span) else (),
             is_link_list=page.source.linked_share(span.start, span.end) > _LINK_LIST_SHARE,
         )
         chunks.append(chunk)
@@ -97,6 +98,11 @@ def chunk_page(url: Url, text: CleanText, sizes: ChunkSizes = _DEFAULT, page: Pa
 def _inside(defined: list[tuple[int, str]], span: OverlappedSpan) -> tuple[int, int]:
     """The range of the definitions that begin in a chunk."""
     return bisect_left(defined, (span.start, "")), bisect_left(defined, (span.end, ""))
+
+
+def _has_hint(hints: list[int], span: OverlappedSpan) -> bool:
+    """Whether a hint of a prompt injection starts in a chunk, or shortly before it and may hide another one."""
+    return bisect_left(hints, span.start - MAX_HINT_CHARS) < bisect_left(hints, span.end)
 
 
 def _anchors_in(named: list[NamedPlace], span: OverlappedSpan) -> tuple[tuple[int, str], ...]:

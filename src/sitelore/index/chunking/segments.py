@@ -6,10 +6,11 @@ cl100k_base does, offline: the vocabulary is part of the library.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from splintr import AnyTokenizer, Tokenizer
@@ -104,25 +105,29 @@ def _rank(text: str, block: MarkdownBlock, previous: MarkdownBlock | None) -> in
     return BoundaryRank.BLOCK
 
 
-def _split_block(text: str, block: MarkdownBlock, rank: int, max_tokens: int) -> Iterator[Segment]:
+def _split_block(text: str, block: MarkdownBlock, rank: int, max_tokens: int) -> Iterable[Segment]:
     if block.kind is BlockKind.TEXT:
         return _split_prose(text, block, rank)
     if block.kind is BlockKind.HEADING:
-        return _split_sentence(text, block.start, block.end, rank)
+        heading: list[Segment] = []
+        _add_sentence(heading, text, block.start, block.end, rank)
+        return heading
     if block.kind is BlockKind.CODE:
         return _split_code(text, block, rank, max_tokens)
     return _split_table(text, block, rank, max_tokens)
 
 
-def _split_prose(text: str, block: MarkdownBlock, rank: int) -> Iterator[Segment]:
+def _split_prose(text: str, block: MarkdownBlock, rank: int) -> Iterable[Segment]:
     """Split running text into sentences. A list item and a hard line break end a sentence as well."""
+    segments: list[Segment] = []
     start = block.start
-    for last, line in zip(block.lines, block.lines[1:], strict=False):
+    for last, line in pairwise(block.lines):
         indent = item_indent(text, line)
         if indent is not None or _ends_in_hard_break(text, last):
-            yield from _split_sentences(text, start, last.end, rank)
+            _add_sentences(segments, text, start, last.end, rank)
             rank, start = _line_rank(text, line, indent), line.start
-    yield from _split_sentences(text, start, block.end, rank)
+    _add_sentences(segments, text, start, block.end, rank)
+    return segments
 
 
 def _line_rank(text: str, line: MarkdownLine, indent: int | None) -> int:
@@ -135,22 +140,23 @@ def _ends_in_hard_break(text: str, line: MarkdownLine) -> bool:
     return text.endswith(("  ", "\\", "<br>"), line.start, line.end)
 
 
-def _split_sentences(text: str, start: int, end: int, rank: int) -> Iterator[Segment]:
+def _add_sentences(segments: list[Segment], text: str, start: int, end: int, rank: int) -> None:
     for following in sentence_starts(text, start, end):
-        yield from _split_sentence(text, start, following, rank)
+        _add_sentence(segments, text, start, following, rank)
         start, rank = following, BoundaryRank.SENTENCE
-    yield from _split_sentence(text, start, end, rank)
+    _add_sentence(segments, text, start, end, rank)
 
 
-def _split_sentence(text: str, start: int, end: int, rank: int) -> Iterator[Segment]:
-    """One segment, or several of a sentence that is too long."""
-    stripped_end = _stripped_end(text, start, end)
+def _add_sentence(segments: list[Segment], text: str, start: int, end: int, rank: int) -> None:
+    """Add one segment, or several of a sentence that is too long."""
+    sentence = text[start:end]
+    stripped = sentence.rstrip()
     # A space after a sentence is part of the next word's token; a long run of white space has tokens of its own.
-    tokens = count_tokens(text[start : stripped_end if end - stripped_end < _MAX_IGNORED_SPACES else end])
+    tokens = count_tokens(stripped if len(sentence) - len(stripped) < _MAX_IGNORED_SPACES else sentence)
     if tokens > _LONG_SENTENCE_TOKENS:
-        yield from _split_long(text, Segment(start, end, tokens, rank), _PART_TOKENS)
+        segments += _split_long(text, Segment(start, end, tokens, rank), _PART_TOKENS)
     else:
-        yield Segment(start, stripped_end, tokens, rank)
+        segments.append(Segment(start, start + len(stripped), tokens, rank))
 
 
 def _split_long(text: str, whole: Segment, limit: int) -> Iterator[Segment]:
