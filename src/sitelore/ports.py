@@ -536,6 +536,10 @@ class SearchIndex(Protocol):
     async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:
         """Texts of live chunks that have no vector of this model, those of the most linked, then the newest pages first."""
 
+    async def without_vector(self, model: str, hashes: Collection[str]) -> set[str]:
+        """Those of these text hashes that have no vector of this model now."""
+        ...
+
     async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
         """Store vectors by text hash, as little-endian float16 of unit length."""
 

@@ -278,6 +278,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "fetched_at": moment(record.fetched_at),
         "presence": record.presence.value,
         "flags": [{"rule": flag.rule, "evidence": flag.evidence} for flag in record.flags],
+        **({"shortened": True} if hit.is_shortened else {}),
         **({"neighbours": [{"text": near.text, "start": near.start} for near in hit.neighbours]} if hit.neighbours else {}),
         **({"explanation": _explanation_json(hit.explanation)} if hit.explanation is not None else {}),
     }

@@ -7,7 +7,7 @@ Reciprocal rank fusion (`fuse_ranks`) is for stores that return an order without
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +20,11 @@ DEPTH = 100
 PER_PAGE = 3
 """Lexical candidates of one page, so that a very long page leaves room for others."""
 LEXICAL_WEIGHT = 0.45
+"""Of words against meaning, where no chunk has much of the words of a query."""
+COVERAGE_WEIGHT, COVERED = 0.5, 0.3
+"""What the share above `COVERED` of the best possible lexical score adds to the weight of words."""
+SECOND_WEIGHT = 0.05
+"""Of the second best candidate of a page in the score of each."""
 RANK_OFFSET = 60
 """The usual constant of reciprocal rank fusion."""
 _POOL_FACTOR = 20
@@ -67,8 +72,24 @@ def _score_floor(scores: Floats, pool: int) -> float:
     return floor if np.count_nonzero(scores > floor) > pool else 0.0
 
 
+def with_page_support(ranked: Ranked, pages: Rows, weight: float = SECOND_WEIGHT) -> Ranked:
+    """The candidates, those of a page with several candidates raised by the score of the second best one.
+
+    A page that is about the topic of a query answers it in several places, a page that mentions it in one.
+    """
+    of_rows = pages[ranked.rows]
+    order = np.lexsort((-ranked.scores, of_rows))
+    second = order[_rank_in_page(of_rows[order]) == 1]
+    if not len(second):
+        return ranked
+    at = np.minimum(np.searchsorted(of_rows[second], of_rows), len(second) - 1)
+    support = np.where(of_rows[second][at] == of_rows, ranked.scores[second][at], 0.0)
+    return replace(ranked, scores=ranked.scores + weight * np.maximum(support, 0.0))
+
+
 def sort_candidates(ranked: Ranked, pages: Rows, per_page: int) -> Ranked:
     """Sort by score, with at most `per_page` candidates of a page; ties are sorted by page, then by row."""
+    ranked = with_page_support(ranked, pages)
     order = np.lexsort((ranked.rows, pages[ranked.rows], -ranked.scores))
     ranks = _rank_in_page(pages[ranked.rows[order]])
     return ranked.take(order[ranks < per_page])
@@ -108,6 +129,14 @@ def merge_nearest(parts: Iterable[tuple[Rows, Floats]], always: Rows, count: int
         return rows, scores
     kept = (scores >= np.partition(scores, len(scores) - count)[len(scores) - count]) | np.isin(rows, always)
     return rows[kept], scores[kept]
+
+
+def lexical_weight(coverage: float) -> float:
+    """The weight of words against meaning, by the share of the best possible lexical score that the best chunk has.
+
+    Where a chunk holds all words of a query, they name what is searched for; where none does, they only describe it.
+    """
+    return LEXICAL_WEIGHT + COVERAGE_WEIGHT * max(0.0, coverage - COVERED)
 
 
 def rank_lexical(rows: Rows, scores: Floats) -> Ranked:

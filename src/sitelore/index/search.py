@@ -32,6 +32,7 @@ from sitelore.index.ranking import (
     PER_PAGE,
     Ranked,
     lexical_candidates,
+    lexical_weight,
     merge_nearest,
     rank_dense,
     rank_hybrid,
@@ -40,7 +41,7 @@ from sitelore.index.ranking import (
     strength,
     without_cut_ties,
 )
-from sitelore.index.snippets import best_anchor, make_snippet
+from sitelore.index.snippets import best_anchor, make_snippet, shortened
 from sitelore.index.spelling import nearest_term
 from sitelore.index.terms import WORD, QueryTerm, query_terms, terms_of
 from sitelore.model.errors import VectorsAway
@@ -269,9 +270,12 @@ class Searcher:
         else:
             rows, similarities = nearest
             mode = query.mode
-            ranked = (
-                rank_dense(rows, similarities) if mode is SearchMode.DENSE else rank_hybrid(best, scores, rows, similarities)
-            )
+            if mode is SearchMode.DENSE:
+                ranked = rank_dense(rows, similarities)
+            else:
+                ideal = best_possible(prepared.terms, lexical.terms, prepared.corpus.statistics)
+                weight = lexical_weight(float(scores[best].max(initial=0.0)) / ideal if ideal > 0 else 0.0)
+                ranked = rank_hybrid(best, scores, rows, similarities, weight)
             ranked = replace(ranked, scores=ranked.scores * prepared.corpus.weights[ranked.rows])
         return sort_candidates(ranked, prepared.corpus.pages, query.per_page), mode
 
@@ -391,14 +395,19 @@ def _bounded(query: SearchQuery) -> SearchQuery:
 
 
 def _within_budget(hits: list[Hit], max_tokens: int) -> list[Hit]:
-    """The first hits whose texts have no more tokens than this together; the first one is always among them."""
+    """The first hits whose texts have no more tokens than this together; the first one is shortened if it alone has more."""
     total, within = 0, list[Hit]()
     for hit in hits:
         total += hit.chunk.tokens
-        if within and total > max_tokens:
+        if total > max_tokens:
             break
         within.append(hit)
-    return within
+    return within or [_shortened(hit, max_tokens) for hit in hits[:1]]
+
+
+def _shortened(hit: Hit, max_tokens: int) -> Hit:
+    text = shortened(hit.chunk.text, max_tokens)
+    return replace(hit, chunk=replace(hit.chunk, text=text, tokens=min(hit.chunk.tokens, max_tokens)), is_shortened=True)
 
 
 def _with_neighbours_within_budget(hits: list[Hit], max_tokens: int) -> list[Hit]:

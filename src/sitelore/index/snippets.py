@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -9,6 +11,7 @@ from typing import NamedTuple
 
 from sitelore.index.plain_text import plain_text
 from sitelore.index.terms import EDGES, WORD, is_unspaced, token_terms, vocabulary
+from sitelore.model.ids import NO_TEXT, CleanText, piece_of
 from sitelore.model.search import ChunkRecord
 
 WIDTH = 300
@@ -17,6 +20,7 @@ _MIN_LEAD_IN = 60
 _REPEAT_WEIGHT = 0.05
 _MAX_REPEATS = 3
 _ELLIPSIS = "…"
+_BLOCK_END = re.compile(r"\n[ \t]*\n")
 _FULL_STOPS = ".!?。！？"  # noqa: RUF001 - the full stops of other scripts are meant
 
 
@@ -26,6 +30,19 @@ class Snippet:
 
     text: str
     highlights: tuple[tuple[int, int], ...] = ()
+
+
+def shortened(text: CleanText, max_tokens: int) -> CleanText:
+    """The beginning of a text with at most `max_tokens`, up to the end of a block or sentence, else of a word."""
+    from sitelore.index.chunking.segments import count_tokens  # noqa: PLC0415 loads a vocabulary, and most answers need none
+    from sitelore.index.chunking.sentences import sentence_starts, word_starts  # noqa: PLC0415
+
+    blocks = [match.start() for match in _BLOCK_END.finditer(text)]
+    for ends in (sorted({*blocks, *sentence_starts(text, 0, len(text))}), word_starts(text, 0, len(text))):
+        fitting = bisect_right(ends, max_tokens, key=lambda end: count_tokens(text[:end].rstrip()))
+        if fitting:
+            return piece_of(text, 0, len(text[: ends[fitting - 1]].rstrip()))
+    return NO_TEXT
 
 
 def best_anchor(chunk: ChunkRecord, weights: Mapping[str, float]) -> tuple[str, bool]:

@@ -249,7 +249,7 @@ class SearchQuery:
     """The maximum number of hits from one page."""
     mode: SearchMode = SearchMode.HYBRID
     max_tokens: int | None = None
-    """The number of tokens that the texts of all hits may have together; the first hit is always given."""
+    """The number of tokens that the texts of all hits may have together; the first hit is shortened if it has more."""
     neighbours: int = 0
     """How many chunks before and after each hit are given with it."""
     explain: bool = False
@@ -304,6 +304,8 @@ class Hit:
     """The chunks before and after it on its page, in order, where the query has `neighbours`."""
     explanation: Explanation | None = None
     """Where the query has `explain`."""
+    is_shortened: bool = False
+    """Whether the chunk's text is only its beginning, because it alone has more tokens than the query allows."""
 
     @property
     def citation(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -39,6 +39,9 @@ class ChunkTable:
         self.lists += 1
         waiting = [(key, text) for key, text in self.texts.items() if key not in self.vectors]
         return [TextToEmbed(key, CleanText(text)) for key, text in waiting[:limit]]
+
+    async def without_vector(self, model: str, hashes: Collection[str]) -> set[str]:
+        return set(hashes) - self.vectors.keys()
 
     async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
         self.puts += 1
@@ -191,3 +194,18 @@ def test_a_reranker_is_named_by_model_and_address() -> None:
     assert isinstance(reranker_for("bge-reranker-base@http://127.0.0.1:8000/v1", "a-key"), RemoteReranker)
     with pytest.raises(UsageError, match="MODEL@https://host/v1"):
         reranker_for("https://host/v1")
+
+
+async def test_two_processes_that_embed_at_once_embed_each_text_once() -> None:
+    table, background, command = chunk_table(40), Model(), Model()
+    waiting = [
+        embed_missing(table, background, batch=4),
+        embed_missing(table, command, batch=4, from_last=True),
+    ]
+    while waiting:
+        for process in list(waiting):
+            if await anext(process, None) is None:
+                waiting.remove(process)
+    assert len(table.vectors) == 40
+    assert sorted(background.seen + command.seen) == sorted(table.texts.values())
+    assert len(background.seen) == len(command.seen) == 20

@@ -13,6 +13,7 @@ from sitelore.index.chunking.text_fragments import text_fragment
 from sitelore.index.snippets import best_anchor
 from sitelore.model.ids import ChunkId, CleanText, SiteId
 from sitelore.model.search import ChunkRecord
+from sitelore.model.url import Url
 
 REFERENCE = """# Lamps
 
@@ -111,3 +112,19 @@ def test_an_option_does_not_take_the_anchor_of_a_heading_with_its_name() -> None
     (chunk,) = chunk_page(PAGE, text, page=PageContext(anchors=(("_options", "Options"), ("_files", "Files"))))
     assert [anchor for _, anchor in chunk.anchors] == ["_options", "_files"]
     assert chunk.text[chunk.anchors[1][0] :].startswith("## Files")
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("int lamp_light(\n  const char *wick,  /* Name of the wick */\n  lamp **out\n);", ["lamp_light"]),
+        ("#include <lamp.h>\n\nlamp *lamp_open(void);\nvoid lamp_free(lamp *l) NOEXCEPT(1);", ["lamp_open", "lamp_free"]),
+        ("extern unsigned long lamp_count(struct lamps *all);", ["lamp_count"]),
+        ("return lamp_light(wick);\nlamp_quench(l);\nx = lamp_open();", []),
+        ("lamp *l = lamp_open();\nif (l) lamp_free(l);", []),
+        ("int main(void) {\n  return lamp();\n}", []),
+    ],
+)
+def test_functions_whose_prototypes_are_in_code_are_defined_there(code: str, names: list[str]) -> None:
+    (chunk,) = chunk_page(Url.trusted("https://a.example/lamps"), CleanText(f"# Lamps\n\n```\n{code}\n```\n"))
+    assert list(chunk.definitions) == names

@@ -9,11 +9,13 @@ from sitelore.index.ranking import (
     fuse,
     fuse_ranks,
     lexical_candidates,
+    lexical_weight,
     merge_nearest,
     rank_dense,
     rank_hybrid,
     scale,
     sort_candidates,
+    with_page_support,
     without_cut_ties,
 )
 
@@ -84,3 +86,16 @@ def test_which_of_equals_a_store_has_left_out_does_not_matter() -> None:
 def test_few_of_a_page_stay_in_order() -> None:
     ranked = rank_dense(np.array([0, 1, 2, 3]), np.array([0.5, 0.9, 0.8, 0.7]))
     assert sort_candidates(ranked, np.array([0, 1, 1, 1]), 2).rows.tolist() == [1, 2, 0]
+
+
+def test_a_page_that_answers_twice_is_raised_by_its_second_best_place() -> None:
+    pages = np.array([7, 8, 8, 8])
+    ranked = rank_dense(np.arange(4), np.array([0.8, 0.79, 0.7, 0.1]))
+    raised = with_page_support(ranked, pages, 0.1)
+    assert raised.scores.tolist() == pytest.approx([0.8, 0.86, 0.77, 0.17])
+    assert sort_candidates(ranked, pages, per_page=2).rows.tolist() == [1, 0, 2]
+
+
+def test_words_weigh_more_where_a_chunk_holds_all_of_them() -> None:
+    weights = [lexical_weight(coverage) for coverage in (0.0, 0.2, 0.5, 0.9)]
+    assert weights == pytest.approx([0.45, 0.45, 0.55, 0.75])

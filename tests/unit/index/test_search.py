@@ -14,6 +14,7 @@ import pytest
 from bench.search_store import EPOCH, SearchStore, Text, open_sqlite_store
 
 from sitelore.index import search
+from sitelore.index.chunking.segments import count_tokens
 from sitelore.index.lexical import PairScorer
 from sitelore.index.search import MAX_LIMIT, Searcher
 from sitelore.model.ids import SiteId
@@ -403,3 +404,14 @@ async def test_neighbours_count_in_the_budget_of_tokens(store: SearchStore) -> N
     for budget, count in ((own, 0), (own + near[0], 1), (own + sum(near), 2), (1, 0)):
         hit = (await run_query(store, "boats", neighbours=1, max_tokens=budget)).hits[0]
         assert len(hit.neighbours) == count
+
+
+async def test_a_result_with_more_tokens_than_the_budget_is_shortened_at_a_sentence(store: SearchStore) -> None:
+    await store.add_pages([at("/long", " ".join(f"Boat number {number} is in the harbour." for number in range(40)))])
+    whole = (await run_query(store, "boats")).hits[0]
+    budget = whole.chunk.tokens // 3
+    hit = (await run_query(store, "boats", max_tokens=budget)).hits[0]
+    assert (whole.is_shortened, hit.is_shortened) == (False, True)
+    assert whole.chunk.text.startswith(hit.chunk.text)
+    assert hit.chunk.text.endswith("harbour.")
+    assert 0 < count_tokens(hit.chunk.text) <= budget

@@ -45,7 +45,7 @@ from sitelore.times import parse_time
 
 _LOG = logging.getLogger(__name__)
 
-_CHUNKER_VERSION = "5"
+_CHUNKER_VERSION = "6"
 """Raised whenever an unchanged page would give different chunks or terms; every page is then indexed again."""
 _BATCH = 32
 _CONTENT_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}

@@ -166,16 +166,23 @@ class SearchService:
         *,
         watch: Watch = _ignore_progress,
         stop: asyncio.Event | None = None,
-        cpu_share: float = 1.0,
+        in_background: bool = False,
     ) -> int:
-        """Embed every chunk that has no vector yet, if there is an embedder. Returns how many texts were embedded."""
+        """Embed every chunk that has no vector yet, if there is an embedder. Returns how many texts were embedded.
+
+        A command may embed while a server does so in the background: they begin at different ends.
+        """
         if self.embedder is None:
             return 0
         from sitelore import metrics  # noqa: PLC0415 a search alone does not need it
         from sitelore.index.embeddings.backfill import embed_missing  # noqa: PLC0415 see above
 
         done = 0
-        async for progress in embed_missing(self.search_index, self.embedder, site=site, stop=stop, cpu_share=cpu_share):
+        cpu_share = BACKGROUND_CPU_SHARE if in_background else 1.0
+        batches = embed_missing(
+            self.search_index, self.embedder, site=site, stop=stop, cpu_share=cpu_share, from_last=not in_background
+        )
+        async for progress in batches:
             metrics.EMBEDDED.inc(progress.texts_done - done)
             done = progress.texts_done
             watch(progress)
@@ -196,7 +203,7 @@ class SearchService:
             if not is_ours:
                 return
             try:
-                await self.embed(stop=stop, cpu_share=BACKGROUND_CPU_SHARE)
+                await self.embed(stop=stop, in_background=True)
             except EmbeddingFailed as problem:
                 _LOG.warning("embedding unavailable, retrying later: %s", problem)
                 self._next_embed_at = time.monotonic() + _EMBED_RETRY_DELAY_S

@@ -21,6 +21,13 @@ _MAX_TERM_CHARS = 240
 _MAX_TERM_LINES = 12
 _KEY_CHARS = 48
 _OPENING_TERM = re.compile(r"^[ \t>]*(?:[-*+]|\|)[ \t]+(`[^`\n]{1,80}`|\*\*[^*\n]{1,80}\*\*)(?=[ \t]*\S)", re.MULTILINE)
+_NOT_TYPE = "return|else|goto|new|delete|throw|await|yield|case|typedef|using|import|from|def|function|if|while|for|switch"
+_PROTOTYPE = re.compile(
+    rf"^[ \t>]*(?!(?:{_NOT_TYPE})\b)(?:[A-Za-z_][\w:<>]{{0,60}}[ \t*&]{{1,20}}){{1,6}}([A-Za-z_]\w{{0,80}})[ \t]*"
+    r"\((?=[^;{}=]{0,2000}\)[^;{}=()\n]{0,80};)",
+    re.MULTILINE,
+)
+"""A function of C or the like without its body: `int printf(const char *format, ...);`."""
 _NOT_KEY = re.compile(r"[\W_]+")
 
 
@@ -61,9 +68,19 @@ def definition_terms(text: str, blocks: Sequence[MarkdownBlock]) -> Iterator[Mar
 
 
 def definitions(text: str, blocks: Sequence[MarkdownBlock]) -> list[tuple[int, str]]:
-    """What a text defines, with offsets: terms of definitions, and code or bold text that opens a list item or table row."""
+    """What a text defines, with offsets.
+
+    Terms of definitions, code or bold text that opens a list item or table row, and functions whose prototypes are in code.
+    """
     terms = [(line.start, text[line.start : line.end]) for line in definition_terms(text, blocks)]
-    return sorted(terms + [(opening.start(), opening[1]) for opening in _OPENING_TERM.finditer(text)])
+    openings = [(opening.start(), opening[1]) for opening in _OPENING_TERM.finditer(text)]
+    prototypes = [
+        (prototype.start(), prototype[1])
+        for block in blocks
+        if block.kind is BlockKind.CODE
+        for prototype in _PROTOTYPE.finditer(text, block.start, block.end)
+    ]
+    return sorted(terms + openings + prototypes)
 
 
 def section_of(text: CleanText, anchors: Iterable[tuple[str, str]], name: str) -> CleanText | None:

@@ -30,12 +30,14 @@ async def embed_missing(
     stop: asyncio.Event | None = None,
     batch: int = BATCH,
     cpu_share: float = 1.0,
+    from_last: bool = False,
 ) -> AsyncIterator[IndexProgress]:
     """Embed every text that has no vector, the most important pages first, and report progress after each batch.
 
     A batch is stored before the next one starts, so it can be interrupted anywhere. Texts that the model refuses are skipped,
     and tried again the next time. Raises `EmbeddingFailed` when the embedder is unavailable; finished batches are kept.
     `cpu_share`: the share of one core that this process may use meanwhile; after each batch it pauses for the rest.
+    `from_last`: take each list of texts from its end, so that two processes that embed at once share the work.
     """
     stats = await search_index.site_stats(embedder.model)
     # An upper bound: chunks with equal texts share a vector.
@@ -46,9 +48,15 @@ async def embed_missing(
         if not listed:
             listed = await search_index.texts_to_embed(embedder.model, LISTED_TEXTS + len(refused), site)
             listed = [text for text in listed if text.text_hash not in refused]
-        texts, listed = listed[:batch], listed[batch:]
-        if not texts:
+        if not listed:
             break
+        next_texts = slice(-batch, None) if from_last else slice(batch)
+        texts = listed[next_texts]
+        del listed[next_texts]
+        missing = await search_index.without_vector(embedder.model, [text.text_hash for text in texts])
+        texts = [text for text in texts if text.text_hash in missing]  # another process may embed, too
+        if not texts:
+            continue
         cpu_before = time.process_time()
         vectors, failed = await _embed(embedder, texts)
         if vectors:

@@ -100,8 +100,10 @@ def _passage(number: int, hit: Hit, boundary: UntrustedBoundary) -> str:
     head = f"Passage {number} ({', '.join(about)})"
     head += _injection_warning(chunk.flags)
     text = f"{chunk.lead}\n{chunk.text}" if chunk.lead else str(chunk.text)
-    if len(text) > _PASSAGE_CHARS:
-        text = f"{text[:_PASSAGE_CHARS]}\n(cut here; read_page shows all)"
+    if is_cut := len(text) > _PASSAGE_CHARS:
+        text = text[:_PASSAGE_CHARS]
+    if is_cut or hit.is_shortened:
+        text = f"{text}\n(cut here; read_page shows all)"
     lines = [f"source: {_line(hit.citation, 2000)}", f"title: {_line(chunk.title)}"]
     if headings := chunk.headings[1:] if chunk.headings[:1] == (chunk.title,) else chunk.headings:
         lines.append(f"under: {_line(' > '.join(headings[:_HEADINGS]))}")

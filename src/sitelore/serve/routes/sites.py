@@ -68,7 +68,8 @@ async def search(
     ] = SearchMode.HYBRID,
     flagged: Annotated[bool, Query(description="Whether chunks flagged as possible prompt injection are included.")] = True,
     max_tokens: Annotated[
-        int | None, Query(ge=1, le=1_000_000, description="Tokens of all texts together; the first result is always given.")
+        int | None,
+        Query(ge=1, le=1_000_000, description="Tokens of all texts together; the first result is shortened if it has more."),
     ] = None,
     neighbours: Annotated[
         int, Query(ge=0, le=3, description="Chunks before and after each result that are given with it.")

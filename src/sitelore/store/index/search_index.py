@@ -67,6 +67,10 @@ class SqlSearchIndex(Repository):
         self._last_texts = hashes
         return texts
 
+    async def without_vector(self, model: str, hashes: Collection[str]) -> set[str]:
+        """Those of these text hashes that have no vector of this model now."""
+        return await self._read_long(embeddings.without_vector, model, hashes)
+
     async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
         """Store vectors by text hash, as little-endian float16 of unit length."""
         if vectors:

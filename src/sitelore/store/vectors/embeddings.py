@@ -191,6 +191,18 @@ _vectors_of_texts = sa.select(vectors.c.text_hash, vectors.c.embedding_f16).wher
 )
 
 
+def without_vector(conn: sa.Connection, tenant: TenantId, model: str, hashes: Collection[str]) -> set[str]:
+    """Those of these text hashes that have no vector of this model."""
+    row = conn.execute(_model, {"tenant": tenant, "name": model}).one_or_none()
+    stored = select_in_batches(conn, _hashes_with_vector, hashes, tenant=tenant, model=row.id) if row is not None else ()
+    return set(hashes).difference(row.text_hash for row in stored)
+
+
+_hashes_with_vector = sa.select(vectors.c.text_hash).where(
+    vectors.c.tenant_id == TENANT, vectors.c.model_id == sa.bindparam("model"), vectors.c.text_hash.in_(BATCH)
+)
+
+
 def vectors_since(
     conn: sa.Connection, tenant: TenantId, site: SiteId, model_id: int, version: int
 ) -> Iterator[tuple[str, bytes]]:
