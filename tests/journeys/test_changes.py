@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -63,6 +64,8 @@ def test_an_edited_a_deleted_a_new_and_a_moved_page_are_four_changes(tmp_path: P
             ("+", "new", http_server.url(new)),
             (">", "moved", http_server.url(moved)),
         }
+        second, first = (run["run"] for run in json.loads(run_cli("runs", *site, "--json").out))
+        assert run_cli("changes", *site, "--no-diff", "--since", first, "--until", second).out == shown.out
         assert "+ " in run_cli("changes", *site).out
         assert "quarry" in run_cli("show", http_server.url(edited), *site).out
         before = run_cli("show", http_server.url(edited), "--at", between, *site)

@@ -199,8 +199,8 @@ def test_a_reranker_is_named_by_model_and_address() -> None:
 async def test_two_processes_that_embed_at_once_embed_each_text_once() -> None:
     table, background, command = chunk_table(40), Model(), Model()
     waiting = [
-        embed_missing(table, background, batch=4),
-        embed_missing(table, command, batch=4, from_last=True),
+        embed_missing(cast("SearchIndex", table), background, batch=4),
+        embed_missing(cast("SearchIndex", table), command, batch=4, from_last=True),
     ]
     while waiting:
         for process in list(waiting):

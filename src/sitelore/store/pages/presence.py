@@ -103,7 +103,8 @@ def check_presence(
     results = []
     for run in conn.execute(_unchecked_runs, {"tenant": tenant, "site": site}).all():
         result = decide(_outcome(conn, tenant, site, run))
-        _store_presence(conn, tenant, site, result.changed, now)
+        # Dated by the end of the run and not by this check, which may follow much later: `changes` compares two runs.
+        _store_presence(conn, tenant, site, result.changed, run.finished_at or now)
         store_events(conn, tenant, _events(RunId(run.id), result, now))
         this_run = sa.and_(runs.c.tenant_id == tenant, runs.c.id == run.id)
         conn.execute(sa.update(runs).where(this_run).values(presence_checked=1))
@@ -215,21 +216,21 @@ _pages_not_in_run = (
 )
 
 
-def _store_presence(conn: sa.Connection, tenant: TenantId, site: SiteId, changed: Sequence[PresenceChange], now: float) -> None:
+def _store_presence(conn: sa.Connection, tenant: TenantId, site: SiteId, changed: Sequence[PresenceChange], at: float) -> None:
     url_ids = UrlIds(conn, tenant, site)
     url_ids.add(change.url for change in changed)
     by_id = {url_ids[change.url]: change for change in changed}
     rows = []
     for url_id, change in sorted(by_id.items()):
         presence, evidence = change.presence.value, storable(change.evidence)
-        rows.append((presence, presence, now, evidence, change.soft_misses, int(change.held), tenant, site, url_id))
+        rows.append((presence, presence, at, evidence, change.soft_misses, int(change.held), tenant, site, url_id))
     execute_many(conn, _presence_statement, rows)
 
 
 def _presence_statement(_dialect_name: str) -> Statement:
     c = pages.c
     changed_at = sa.case(
-        (c.presence == sa.bindparam("same_presence", type_=sa.Text), c.presence_at), else_=sa.bindparam("now", type_=sa.Double)
+        (c.presence == sa.bindparam("same_presence", type_=sa.Text), c.presence_at), else_=sa.bindparam("at", type_=sa.Double)
     )
     statement = update_page(
         (c.presence, sa.bindparam("presence", type_=sa.Text)),
@@ -238,4 +239,4 @@ def _presence_statement(_dialect_name: str) -> Statement:
         (c.soft_misses, sa.bindparam("soft_misses", type_=sa.Integer)),
         (c.held, sa.bindparam("held", type_=sa.Integer)),
     )
-    return statement, ("presence", "same_presence", "now", "evidence", "soft_misses", "held", *PAGE_KEY)
+    return statement, ("presence", "same_presence", "at", "evidence", "soft_misses", "held", *PAGE_KEY)
