@@ -229,6 +229,11 @@ def test_a_page_of_a_channel_shows_its_media_as_they_are_stored(world: World, op
     tab = open_screen(world.port).open(f"/runs/{job}/page?url={quote(world.site.url('/'), safe='')}&view=media")
     tab.get_by_role("listitem").filter(has_text="large.jpg").get_by_role("button").click()
     expect(tab.get_by_role("dialog").get_by_role("img", name="Hills")).to_be_visible()
+    tab.keyboard.press("Escape")
+    tab.get_by_role("tab", name="Reading").click()
+    picture = tab.locator("article.reading").get_by_role("img", name="Our logo")
+    expect(picture).to_have_attribute("src", re.compile("^/tenant/v1/channels/.*/file$"))
+    tab.wait_for_function("(picture) => picture.naturalWidth > 0", arg=picture.element_handle())
 
 
 def test_issues_and_insights_are_tabs_below_the_header_of_the_channel(world: World, open_screen: OpenScreen) -> None:

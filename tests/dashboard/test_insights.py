@@ -176,6 +176,18 @@ def test_a_page_shows_its_passages_media_issues_and_other_addresses(checked: Che
     expect(tab.get_by_role("region", name="Other addresses")).to_contain_text("/older")
 
 
+def test_data_of_a_page_are_tables_with_their_json_folded(checked: CheckedSite, open_screen: OpenScreen) -> None:
+    tab = open_screen(checked.port).open(checked.page("/shop/2", "data"))
+    structured = tab.get_by_role("region", name="Structured data (1)")
+    expect(structured.get_by_role("heading", name="Product")).to_be_visible()
+    expect(structured.get_by_text("JSON-LD", exact=True)).to_be_visible()
+    expect(structured.get_by_role("definition").filter(has_text="Chair")).to_be_visible()
+    expect(structured.locator("pre")).to_be_hidden()
+    structured.get_by_text("As JSON").click()
+    expect(structured.locator("pre")).to_contain_text('"types"')
+    expect(tab.get_by_text("Not on this page: Contacts, Forms")).to_be_visible()
+
+
 def test_arrow_keys_go_to_the_pages_before_and_after(checked: CheckedSite, open_screen: OpenScreen) -> None:
     tab = open_screen(checked.port).open(checked.page("/"))
     expect(tab.get_by_role("button", name="Previous page")).to_be_disabled()
