@@ -914,6 +914,7 @@ export const texts = {
   },
 
   issueRules: {
+    excludeExample: '/archive/*',
     title: 'Checks for issues',
     table: 'Rules',
     hint: 'They apply from the next audit on. A rule that is off reports nothing.',
