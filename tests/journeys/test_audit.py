@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.support.crawls import crawl_in, crawl_settings
 from tests.support.http_server import Answer, page, prose, redirect, serve_site, site
 
 from sitelore.app.app import App
+from sitelore.app.audit import link_places
+from sitelore.app.audit.phase import audit_run
 from sitelore.app.wiring import embedded
 from sitelore.audit.checks import check_page, check_site
 from sitelore.audit.graph import SiteGraph
@@ -64,3 +67,18 @@ async def test_a_crawl_is_audited_from_what_it_stored(tmp_path: Path) -> None:
     assert at["duplicate-exact", "/copy"].evidence["primary"] == http_server.url("/a")
     assert not [each for each in findings if each.url.endswith("/lost") and each.rule != "page-gone"]
     assert audited.click_depths == {http_server.url("/"): 0, http_server.url("/a"): 1, http_server.url("/b"): 1}
+
+
+async def test_the_place_of_a_link_that_an_audit_left_out_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_places, "MAX_PAGES", 0)
+    pages = {"/": page("Start of the site", prose("start"), links=("/lost",)), "/lost": Answer(404, b"gone")}
+    with serve_site(site(pages)) as http_server:
+        async with embedded(tmp_path, writing=True) as app:
+            run = (await crawl_in(app, crawl_settings(http_server.url("/"), audit_facts=True))).run
+            records = (await audit_run(app, run)).records
+            monkeypatch.setattr(link_places, "MAX_PAGES", 1)
+            tenant = app.ledger.for_tenant(run.tenant), app.blobs.for_tenant(run.tenant)
+            evidence = {each.finding.rule: (await link_places.located(*tenant, each)).finding.evidence for each in records}
+    assert not any("selector" in str(each.finding.evidence) for each in records)
+    assert evidence["broken-internal-link"]["selector"] == 'a[href="/lost"]'
+    assert evidence["page-gone"]["sources"][0]["selector"] == 'a[href="/lost"]'

@@ -28,7 +28,7 @@ from sitelore.fetch.access import RunAccess
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import DEFAULT_TENANT, SiteId
-from sitelore.model.platform.fixes import MAX_OPEN_REQUESTS, FixRequest, FixState, RepositoryHost
+from sitelore.model.platform.fixes import MAX_REQUESTS_PER_HOUR, FixRequest, FixState, RepositoryHost
 from sitelore.platform.pull_requests import git_repository
 from sitelore.platform.pull_requests.hosts import HostApi
 from sitelore.platform.secret_box import SecretBox
@@ -400,11 +400,11 @@ async def test_a_request_for_chosen_findings_fixes_these_alone(world: World) -> 
     assert none.error == "none of the findings is open"
 
 
-async def test_open_pull_requests_of_a_repository_are_limited(world: World) -> None:
+async def test_pull_requests_of_a_repository_are_limited(world: World) -> None:
     await world.connect()
-    for number in range(MAX_OPEN_REQUESTS):
+    for number in range(MAX_REQUESTS_PER_HOUR):
         await world.service.request(TENANT, world.site, "127.0.0.1", FixSelection(keys=(f"{number:020}",)))
-    with pytest.raises(RepositoryLimitReached, match="review them first"):
+    with pytest.raises(RepositoryLimitReached, match="2 pull requests within an hour"):
         await world.service.request(TENANT, world.site, "127.0.0.1", LANG)
     with pytest.raises(UsageError, match="no patches exist"):
         await world.service.request(TENANT, world.site, "127.0.0.1", FixSelection(rules=("page-gone",)))

@@ -12,7 +12,7 @@ from tests.ports.frontier import NOW, begin
 from sitelore.model.ids import DEFAULT_TENANT, SiteId
 from sitelore.model.platform.fixes import (
     MAX_OPEN_REQUESTS,
-    MAX_REQUESTS_PER_DAY,
+    MAX_REQUESTS_PER_HOUR,
     DueFix,
     FixLimit,
     FixRequest,
@@ -23,7 +23,7 @@ from sitelore.model.states import RunState
 from sitelore.store.audits.fix_requests import SqlFixStore
 from sitelore.store.ledger import SqlLedger
 
-DAY_S = 86_400.0
+HOUR_S = 3_600.0
 
 
 @pytest.fixture
@@ -100,18 +100,18 @@ async def test_after_a_merge_the_next_request_waits_for_a_crawl_and_then_gets_a_
 
 async def test_open_requests_of_a_repository_are_limited(store: SqlFixStore, site: SiteId) -> None:
     for number in range(MAX_OPEN_REQUESTS):
-        await requested(store, fix_request(site, str(number), f"subject-{number}"))
+        await requested(store, fix_request(site, str(number), f"subject-{number}", created_at=NOW + number * HOUR_S))
     assert (await store.request_fix(fix_request(site, "more", "more")))[1] is FixLimit.OPEN
     assert (await requested(store, fix_request(site, "again", "subject-0"))).id == "0"
 
 
-async def test_requests_of_a_repository_within_a_day_are_limited(store: SqlFixStore, site: SiteId) -> None:
-    for number in range(MAX_REQUESTS_PER_DAY):
+async def test_requests_of_a_repository_within_an_hour_are_limited(store: SqlFixStore, site: SiteId) -> None:
+    for number in range(MAX_REQUESTS_PER_HOUR):
         await store.save_fix(
             replace(await requested(store, fix_request(site, str(number), f"subject-{number}")), state=FixState.FAILED)
         )
-    assert (await store.request_fix(fix_request(site, "more", "more")))[1] is FixLimit.DAY
-    await requested(store, fix_request(site, "later", "more", created_at=NOW + DAY_S))
+    assert (await store.request_fix(fix_request(site, "more", "more")))[1] is FixLimit.HOUR
+    await requested(store, fix_request(site, "later", "more", created_at=NOW + HOUR_S))
 
 
 async def test_without_the_repository_no_request_is_accepted(store: SqlFixStore, site: SiteId) -> None:

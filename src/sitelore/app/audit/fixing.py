@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from sitelore.app.app import App
+from sitelore.app.audit.link_places import html_reader
 from sitelore.app.audit.phase import AuditResult
 from sitelore.app.audit.suggestions import MAX_REQUESTS, TEXT_CONSTRAINTS, NoGeneratedText, Suggestion, generate_text
 from sitelore.audit.catalogue import RULES, AuditConfig
@@ -151,21 +152,18 @@ async def html_proposal(ledger: Ledger, blobs: Blobs, record: FindingRecord, now
     if finding.rule not in HTML_FIXES:
         raise NoFix("the rule has no automatic fix; follow the advice")
     url = Url.trusted(finding.url)
-    row = await ledger.row(run, url)
-    html = await _stored_html(blobs, row)
+    html = await _stored_html(ledger, blobs, run, finding.url)
     listing = UrlListing(KEPT, limit=_MAX_LIVE_URLS)
     live = {str(each.url) for each in (await ledger.list_run_urls(run, listing))[0]} if finding.rule in _NEEDS_URLS else set()
     year = datetime.fromtimestamp(now, UTC).year
     return propose_html(html, FixContext(finding, url, year, live.__contains__, sorted(live)))
 
 
-async def _stored_html(blobs: Blobs, row: UrlRow | None) -> str:
-    if row is None or row.snapshot is None:
+async def _stored_html(ledger: Ledger, blobs: Blobs, run: RunId, url: str) -> str:
+    html = await html_reader(ledger, blobs, run)(url)
+    if not html:
         raise NoFix("no HTML of the page is stored")
-    try:
-        return (await blobs.get(row.snapshot)).decode("utf-8", "replace")
-    except KeyError:
-        raise NoFix("no HTML of the page is stored") from None
+    return html
 
 
 def _site_lang(site: Site) -> str:
@@ -201,7 +199,7 @@ class _Pages:
 
     async def html(self, url: str) -> str:
         """The HTML of a page as it was received, redacted."""
-        return await _stored_html(self._blobs, await self._row(url))
+        return await _stored_html(self._ledger, self._blobs, self._result.run.id, url)
 
     async def _row(self, url: str) -> UrlRow | None:
         return await self._ledger.row(self._result.run.id, Url.trusted(url))

@@ -31,7 +31,7 @@ from sitelore.model.errors import StorageError, UsageError
 from sitelore.model.ids import RunId, SiteId, TenantId, new_uuid
 from sitelore.model.platform.fixes import (
     MAX_OPEN_REQUESTS,
-    MAX_REQUESTS_PER_DAY,
+    MAX_REQUESTS_PER_HOUR,
     ConnectedRepository,
     FixLimit,
     FixRequest,
@@ -82,7 +82,7 @@ _MAX_TOKEN_CHARS = 1_000
 _LIMITS = {
     FixLimit.NOT_CONNECTED: "the site has no connected repository",
     FixLimit.OPEN: f"{MAX_OPEN_REQUESTS} pull requests of the repository are open; review them first",
-    FixLimit.DAY: f"the repository got {MAX_REQUESTS_PER_DAY} pull requests within a day; try again tomorrow",
+    FixLimit.HOUR: f"the repository got {MAX_REQUESTS_PER_HOUR} pull requests within an hour; try again later",
     FixLimit.CLOSED: "was closed without being merged, so it is not proposed again",
     FixLimit.MERGED: "was merged; crawl the site again first",
 }
@@ -198,7 +198,7 @@ class FixService:
             new_uuid(now), site, repository.url, branch_name, branch_name, rules, keys, FixState.QUEUED, now, by
         )
         queued, limit = await store.request_fix(request)
-        if limit in {FixLimit.OPEN, FixLimit.DAY}:
+        if limit in {FixLimit.OPEN, FixLimit.HOUR}:
             raise RepositoryLimitReached(_LIMITS[limit])
         if limit is not None:
             raise UsageError(f"{queued.url} {_LIMITS[limit]}" if queued is not None else _LIMITS[limit])

@@ -17,7 +17,7 @@ import msgspec
 
 from sitelore.app.app import App
 from sitelore.app.audit.link_checks import with_checks
-from sitelore.app.audit.link_places import with_selectors
+from sitelore.app.audit.link_places import html_reader, with_selectors
 from sitelore.app.audit.site_records import (
     MAX_INSTRUCTIONS,
     SiteFiles,
@@ -180,7 +180,7 @@ class _Audit:
         # In a thread: a server answers requests meanwhile.
         findings += await asyncio.to_thread(check_site, site, self._config)
         findings.sort(key=_order)
-        findings = await self._with_selectors(findings)
+        findings = await with_selectors(findings, html_reader(self._ledger, self._blobs, self._run.id))
         return SiteAudit(self._run, site, findings, self._facts_extracted, self._without_facts)
 
     def _read_text(self, page: AuditPage) -> None:
@@ -230,20 +230,6 @@ class _Audit:
             is_before = (run for run in runs if run.created_at <= self._run.created_at and run.state is RunState.COMPLETED)
             self._known_runs = [run for run in is_before if not is_partial(run)]
         return self._known_runs
-
-    async def _with_selectors(self, findings: list[Finding]) -> list[Finding]:
-        """The findings about links, with the places of the links on their pages."""
-
-        async def html_of(url: str) -> str:
-            row = await self._ledger.row(self._run.id, Url.trusted(url))
-            if row is None or row.snapshot is None:
-                return ""
-            try:
-                return (await self._blobs.get(row.snapshot)).decode("utf-8", "replace")
-            except KeyError:
-                return ""
-
-        return await with_selectors(findings, html_of)
 
     def _is_complete(self, summaries: dict[str, PageSummary]) -> bool:
         return self._run.state is RunState.COMPLETED and not is_partial(self._run) and is_complete_run(summaries.values())

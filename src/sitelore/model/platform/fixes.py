@@ -9,8 +9,8 @@ from sitelore.model.ids import SiteId, TenantId
 
 MAX_OPEN_REQUESTS = 5
 """Of a repository at the same time."""
-MAX_REQUESTS_PER_DAY = 10
-"""New pull requests of a repository within 24 hours."""
+MAX_REQUESTS_PER_HOUR = 2
+"""New pull requests of a repository."""
 
 
 class RepositoryHost(StrEnum):
@@ -104,6 +104,6 @@ class FixLimit(StrEnum):
 
     NOT_CONNECTED = "not_connected"
     OPEN = "open"
-    DAY = "day"
+    HOUR = "hour"
     CLOSED = "closed"
     MERGED = "merged"

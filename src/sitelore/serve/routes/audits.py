@@ -205,8 +205,12 @@ async def export_findings(
     responses=answers(FindingView, problems.SITE_NOT_FOUND, problems.FINDING_NOT_FOUND),
 )
 async def show_finding(site_id: KnownSite, finding_id: FindingId, service: Service) -> Response:
-    """A finding with its evidence and its history."""
-    return json_response(_finding(await _known(site_id, finding_id, service)))
+    """A finding with its evidence and its history. Places of links that the audit of a large site left out are looked up."""
+    from sitelore.app.audit.link_places import located  # noqa: PLC0415 loads the audit
+
+    context = service.context
+    record = await located(context.ledger, context.blobs, await _known(site_id, finding_id, service))
+    return json_response(_finding(record))
 
 
 @router.get(

@@ -16,7 +16,7 @@ from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.platform.fixes import (
     ENDED_BY_MERGE,
     MAX_OPEN_REQUESTS,
-    MAX_REQUESTS_PER_DAY,
+    MAX_REQUESTS_PER_HOUR,
     PENDING_STATES,
     ConnectedRepository,
     DueFix,
@@ -31,7 +31,7 @@ from sitelore.store.rows import encode, storable
 from sitelore.store.statements import put_row, read_page
 from sitelore.store.tenants import for_all_tenants
 
-_DAY_S = 86_400.0
+_HOUR_S = 3_600.0
 _PENDING = sa.text("fix_requests.state IN ('queued', 'open')")  # spelled as in the partial index
 
 _c = fix_requests.c
@@ -102,8 +102,8 @@ def _limit(conn: sa.Connection, tenant: TenantId, request: FixRequest) -> FixLim
     pending = [state.value for state in PENDING_STATES]
     if (conn.scalar(of_repository.where(_c.state.in_(pending))) or 0) >= MAX_OPEN_REQUESTS:
         return FixLimit.OPEN
-    of_day = of_repository.where(_c.created_at > request.created_at - _DAY_S)
-    return FixLimit.DAY if (conn.scalar(of_day) or 0) >= MAX_REQUESTS_PER_DAY else None
+    of_hour = of_repository.where(_c.created_at > request.created_at - _HOUR_S)
+    return FixLimit.HOUR if (conn.scalar(of_hour) or 0) >= MAX_REQUESTS_PER_HOUR else None
 
 
 def find_fix(conn: sa.Connection, tenant: TenantId, site: SiteId, request: str) -> FixRequest | None:
