@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -134,20 +134,21 @@ class SiteGraph:
 
     def links_to(self, is_wanted: Callable[[str], bool]) -> Iterator[GraphLink]:
         """Yield the links whose target is wanted. Each URL is looked at once."""
-        wanted = [number for number, url in enumerate(self.urls) if is_wanted(url)]
-        return self._links_with(self.targets, wanted)
+        return self._links_with(self.targets, map(is_wanted, self.urls))
 
     def links_with_text(self, is_wanted: Callable[[str], bool]) -> Iterator[GraphLink]:
         """Yield the links whose text is wanted. Each text is looked at once."""
-        wanted = [number for number, text in enumerate(self._strings) if is_wanted(text)]
-        return self._links_with(self._texts, wanted)
+        return self._links_with(self._texts, map(is_wanted, self._strings))
 
-    def _links_with(self, column: array[int], wanted: list[int]) -> Iterator[GraphLink]:
+    def _links_with(self, column: array[int], wanted: Iterable[bool]) -> Iterator[GraphLink]:
+        """Yield the links whose number in a column is wanted; `wanted` says it for each number."""
         import numpy as np  # noqa: PLC0415 part of an extra
 
-        if not wanted or not column:
-            return iter(())
-        return map(self.link, np.flatnonzero(np.isin(_ints(column), wanted)).tolist())
+        is_wanted, numbers = np.fromiter(wanted, bool), _ints(column)
+        if is_wanted.any():
+            for start in range(0, len(numbers), BLOCK_ROWS):
+                rows = np.flatnonzero(is_wanted[numbers[start : start + BLOCK_ROWS]])
+                yield from map(self.link, (rows + start).tolist())
 
     def nofollow_links(self) -> Iterator[GraphLink]:
         """Yield the links that are marked nofollow."""
@@ -158,9 +159,10 @@ class SiteGraph:
         import numpy as np  # noqa: PLC0415 part of an extra
 
         counts_as = np.fromiter(map(is_counted, self.urls), bool, len(self.urls))
-        edges = self.edges(range(len(self.urls)), len(self.urls), counts_as)
-        counts = np.bincount(edges.sources, minlength=len(self.urls)).tolist()
-        return Counter({url: count for url, count in zip(self.urls, counts, strict=True) if count})
+        counts = np.zeros(len(self.urls), np.int64)
+        for sources, _, _ in self._edge_parts(range(len(self.urls)), len(self.urls), counts_as):
+            counts += np.bincount(sources, minlength=len(self.urls))
+        return Counter({url: count for url, count in zip(self.urls, counts.tolist(), strict=True) if count})
 
     def inlink_count(self, url: str) -> int:
         """The number of links to a URL."""
@@ -182,21 +184,37 @@ class SiteGraph:
     def _by_source(self) -> tuple[NDArray[np.int32], Ints]:
         return _grouped(self.sources, len(self.urls))
 
-    def edges(self, nodes: Sequence[int], count: int, is_target: NDArray[np.bool_] | None = None) -> Edges:
-        """The distinct edges between nodes. `nodes` has the node of each URL number, -1 for none; `count` nodes exist.
+    def edges(self, nodes: Sequence[int], count: int) -> Edges:
+        """The distinct edges between nodes. `nodes` has the node of each URL number, -1 for none; `count` nodes exist."""
+        import numpy as np  # noqa: PLC0415 part of an extra
+
+        columns = np.empty(len(self), np.int32), np.empty(len(self), np.int32), np.empty(len(self), bool)
+        size = 0
+        for part in self._edge_parts(nodes, count):
+            end = size + len(part[0])
+            for column, values in zip(columns, part, strict=True):
+                column[size:end] = values
+            size = end
+        sources, targets, followed = columns
+        return Edges(count, sources[:size], targets[:size], followed[:size])
+
+    def _edge_parts(
+        self, nodes: Sequence[int], count: int, is_target: NDArray[np.bool_] | None = None
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]]:
+        """Yield the edges in parts, because sorting needs several times the memory of what it sorts.
 
         `is_target`: the nodes whose incoming edges are wanted, all by default.
         """
         import numpy as np  # noqa: PLC0415 part of an extra
 
         node = np.asarray(nodes, dtype=np.int32)
-        starts = _starts(node[_ints(self.sources)], count) if len(self) else np.zeros(count + 1, np.int64)
-        # In parts, because sorting needs several times the memory of what it sorts.
-        parts = [self._edges_from(node, count, block, is_target) for block in _blocks(starts)] if len(self) else []
-        if not parts:
-            return Edges(count, np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, bool))
-        sources, targets, followed = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Edges(count, sources, targets, followed)
+        if len(self):
+            links = _counts(_ints(self.sources), len(node))
+            is_node = node >= 0
+            starts = np.zeros(count + 1, np.int64)
+            np.cumsum(np.bincount(node[is_node], links[is_node], count).astype(np.int64), out=starts[1:])
+            for block in _blocks(starts):
+                yield self._edges_from(node, count, block, is_target)
 
     def _edges_from(
         self, node: NDArray[np.int32], count: int, block: tuple[int, int], is_target: NDArray[np.bool_] | None
@@ -231,13 +249,14 @@ def _ints(numbers: array[int]) -> NDArray[np.int32]:
     return np.frombuffer(numbers, np.int32) if numbers else np.zeros(0, np.int32)
 
 
-def _starts(numbers: NDArray[np.int32], count: int) -> Ints:
-    """Where the rows of each number would start if they were sorted; negative numbers are left out."""
+def _counts(numbers: NDArray[np.int32], count: int) -> Ints:
+    """How often each number occurs. In parts, because `bincount` makes numbers of 64 bits first."""
     import numpy as np  # noqa: PLC0415 part of an extra
 
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(numbers[numbers >= 0], minlength=count), out=starts[1:])
-    return starts
+    counts = np.zeros(count, np.int64)
+    for at in range(0, len(numbers), BLOCK_ROWS):
+        counts += np.bincount(numbers[at : at + BLOCK_ROWS], minlength=count)
+    return counts
 
 
 def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
@@ -255,7 +274,8 @@ def _grouped(numbers: array[int], count: int) -> tuple[NDArray[np.int32], Ints]:
     import numpy as np  # noqa: PLC0415 part of an extra
 
     values = _ints(numbers)
-    starts = _starts(values, count)
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(_counts(values, count), out=starts[1:])
     order = np.empty(len(values), np.int32)
     for first, last in _blocks(starts):
         rows = np.flatnonzero((values >= first) & (values < last))
@@ -279,9 +299,7 @@ class Edges(NamedTuple):
 
     def followed_in_degrees(self) -> list[int]:
         """How many nodes link to each node without nofollow."""
-        import numpy as np  # noqa: PLC0415 part of an extra
-
-        degrees: list[int] = np.bincount(self._followed()[1], minlength=self.nodes).tolist()
+        degrees: list[int] = _counts(self._followed()[1], self.nodes).tolist()
         return degrees
 
     def click_depths(self, start: int) -> list[int]:
@@ -296,8 +314,10 @@ class Edges(NamedTuple):
         depths[start], frontier, depth = 0, np.array([start]), 0
         while len(frontier):
             depth += 1
-            reached = np.unique(np.concatenate([targets[starts[node] : starts[node + 1]] for node in frontier.tolist()]))
-            frontier = reached[depths[reached] < 0]
+            is_reached = np.zeros(self.nodes, bool)
+            for node in frontier.tolist():
+                is_reached[targets[starts[node] : starts[node + 1]]] = True
+            frontier = np.flatnonzero(is_reached & (depths < 0))
             depths[frontier] = depth
         result: list[int] = depths.tolist()
         return result
@@ -309,7 +329,7 @@ class Edges(NamedTuple):
         count = self.nodes
         if not count:
             return []
-        degrees = np.bincount(self.sources, minlength=count)
+        degrees = _counts(self.sources, count)
         shares = 1.0 / np.maximum(degrees, 1)
         sources, targets = self._followed()
         is_dangling = degrees == 0

@@ -142,7 +142,19 @@ class Rule:
             key = finding_key(self.id, page, [hit.evidence.get(name) for name in self.identity])
             if key not in seen:
                 seen.add(key)
-                yield Finding(self.id, page, hit.severity or self.severity, hit.evidence, key)
+                yield Finding(self.id, page, hit.severity or self.severity, self._shared(hit.evidence), key)
+
+    def _shared(self, evidence: Evidence) -> Evidence:
+        """The evidence of the finding before, where it is equal: all pages of a template have the same, held once."""
+        before = _last_evidence.get(self.id)
+        if before == evidence:
+            return before
+        _last_evidence[self.id] = evidence
+        return evidence
+
+
+_last_evidence: dict[str, Evidence] = {}
+"""By rule."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -187,7 +187,7 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         is_redirect=page.is_redirect,
         indexability=page.indexability,
         chain=page.chain,
-        final_url=page.final_url,
+        final_url=page.url if page.final_url == page.url else page.final_url,
         proof=page.proof,
         skip_reason=page.skip_reason,
         detail=page.detail,
@@ -219,7 +219,7 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         lastmod=page.lastmod,
         modified=max(dates, default=""),
         ids=_packed_ids(page),
-        security_headers=frozenset(_present_headers(page)) if page.is_html and page.has_head else None,
+        security_headers=_shared(frozenset(_present_headers(page))) if page.is_html and page.has_head else None,
         servers=tuple(sys.intern(each) for name in ("server", "x-powered-by") for each in page.headers(name)),
         cookies=tuple(map(sys.intern, page.headers("set-cookie"))),
         images=tuple(_images(page)),
@@ -231,6 +231,12 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         changed=page.changed,
         needs_browser=content.rendering.get("reason") in _SHELLS and not page.is_rendered,
     )
+
+
+@lru_cache(maxsize=64)
+def _shared(headers: frozenset[str]) -> frozenset[str]:
+    """The first of all equal sets: most pages of a site have the same headers."""
+    return headers
 
 
 def folder_of(url: Url) -> str:

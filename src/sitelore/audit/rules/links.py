@@ -236,6 +236,8 @@ def _nofollow_internal(site: Site, _: Limits) -> Iterator[Hit]:
 )
 def _link_downgrade(site: Site, _: Limits) -> Iterator[Hit]:
     hosts = site.authorities
+    if not any(page.url.scheme == "https" for page in site.html_pages):
+        return
     for link in site.graph.links_to(lambda url: url.startswith("http:") and Url.trusted(url).authority in hosts):
         page = site.pages.get(link.source)
         if page is not None and page.is_html and page.url.scheme == "https":

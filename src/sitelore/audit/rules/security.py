@@ -143,6 +143,8 @@ def _private_address_published(site: Site, _: Limits) -> Iterator[Hit]:
         return known[authority]
 
     public = {page.url: page for page in site.html_pages if not is_private_host(page.url.host)}
+    if not public:
+        return
     for link in site.graph.links_to(is_internal):
         # An address that the text shows is an instruction for readers, such as http://localhost:8000 in a manual.
         if link.source in public and Url.trusted(link.target).authority not in link.text:
