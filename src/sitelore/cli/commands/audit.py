@@ -77,7 +77,9 @@ def audit(
 ) -> int:
     """Show what is wrong with a crawled site. Findings are stored with their history over runs."""
     from sitelore.app.audit.reports import json_report, write_csv_reports
+    from sitelore.extract.malloc_tuning import share_one_heap
 
+    share_one_heap()
     rules = selected_rules(rule)
     result = run_async(_audit(data, site, run, check_links=check_links))
     records = result.selected(rules, only_new=new)
