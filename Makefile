@@ -126,7 +126,7 @@ bench-memory: $(DEV_STAMP)  ## peak memory from 2,000 to 10,000 pages
 bench-long: $(DEV_STAMP)  ## CPU and memory a page of a crawl of 50,000 pages and of indexing it, block by block [ARGS="--pages 10000"]
 	$(PY) -m bench.long $(ARGS)
 
-bench-audit: $(DEV_STAMP)  ## CPU and memory of the rules and insights about a site of 50,000 pages and 5,000,000 links
+bench-audit: $(DEV_STAMP)  ## memory and CPU of `sitelore audit` on a site of 50,000 pages and 5,000,000 links, beside its crawl
 	$(PY) -m bench.audit $(ARGS)
 
 bench-dashboard: $(DEV_STAMP) ui  ## first load and graphs of the dashboard in a real browser [ARGS="--only graph --sizes 5000"]
