@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,15 +32,19 @@ _RESTART_AFTER_S = 10.0
 _NICENESS = 10
 _FINISH = b"finish\n"
 _GRACE_S = 5.0
+_SAY_AFTER_S = 2.0
 _LEADER = "index process"
 
 
 @asynccontextmanager
-async def index_while_crawling(data: Path, *, enabled: bool = True) -> AsyncIterator[None]:
+async def index_while_crawling(
+    data: Path, *, enabled: bool = True, on_wait: Callable[[], None] = lambda: None
+) -> AsyncIterator[None]:
     """Index pages in another process while the body runs, and wait until it has indexed all of them. No-op unless `enabled`.
 
-    The process starts after a few seconds: a search indexes the pages of a shorter crawl itself, in less time than a process
-    takes to start. When the body is cancelled or fails, the process ends after its present batch.
+    `on_wait` is called when that takes more than a moment. The process starts after a few seconds: a search indexes the pages
+    of a shorter crawl itself, in less time than a process takes to start. When the body is cancelled or fails, the process ends
+    after its present batch.
     """
     if not enabled or missing_libraries("search"):
         yield
@@ -49,7 +53,7 @@ async def index_while_crawling(data: Path, *, enabled: bool = True) -> AsyncIter
     try:
         yield
         if starting.done() and (process := starting.result()) is not None:
-            await _finish(process)
+            await _finish(process, on_wait)
     finally:
         starting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -87,14 +91,18 @@ async def _start(data: Path, *options: str) -> asyncio.subprocess.Process | None
         return None
 
 
-async def _finish(process: asyncio.subprocess.Process) -> None:
+async def _finish(process: asyncio.subprocess.Process, on_wait: Callable[[], None]) -> None:
     """Let the process index the last pages, and wait for its end."""
     assert process.stdin is not None
     with contextlib.suppress(ConnectionError):  # it has ended because of an error, which it has reported
         process.stdin.write(_FINISH)
         await process.stdin.drain()
     process.stdin.close()
-    await process.wait()
+    waiting = asyncio.get_running_loop().call_later(_SAY_AFTER_S, on_wait)
+    try:
+        await process.wait()
+    finally:
+        waiting.cancel()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

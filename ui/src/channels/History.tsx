@@ -49,7 +49,7 @@ export function HistoryTab({ channel, isActive }: { channel: Channel; isActive: 
         columns={columns({ chosen, choose, summaryOf, isActive, repeat: () => repeat.mutate() })}
         rows={listed}
         keyOf={(job) => job.id}
-        minWidth="66rem"
+        minWidth="64.5rem"
         download={flat}
       />
       {compared.length === COMPARED ? (

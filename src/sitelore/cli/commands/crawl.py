@@ -384,7 +384,8 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
     from sitelore.export.formats import recorded_formats
     from sitelore.model.response import RenderReason
 
-    async with build_app(output.data, writing=True) as plain_app, index_while_crawling(output.data, enabled=output.index):
+    indexing = index_while_crawling(output.data, enabled=output.index, on_wait=_note_last_pages)
+    async with build_app(output.data, writing=True) as plain_app, indexing:
         app = plain_app.with_access(access)
         check_access(app.access)
         enable_garbage_collection()
@@ -413,6 +414,10 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
             _show_how_to_resume(stopped, summary, output)
             return stopped.exit_code
         return await _exit_code(app, run, summary)
+
+
+def _note_last_pages() -> None:
+    note("indexing the last pages for search; if you press Ctrl-C now, the next search indexes them")
 
 
 async def _audit(app: App, run: Run, output: OutputOptions) -> None:
