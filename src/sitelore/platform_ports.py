@@ -1,5 +1,4 @@
-"""Interfaces of the platform (Protocols): channels and their schedules, accounts, the audit log, rate limits, webhooks, media,
-fix requests.
+"""Interfaces (Protocols) of the platform: channels, accounts, audit log, rate limits, webhooks, media, fix requests.
 
 Separate from `ports.py`, because only servers, and crawls with media, need them. Implemented by `store/platform`, `MediaFiles`
 by `store/blobs`, `RateLimiter` and `SessionStore` also by `platform`.

@@ -1,4 +1,4 @@
-"""All interfaces (Protocols), named by role.
+"""Interfaces (Protocols) of the crawler, the index and audits, named by role; those of the platform are in `platform_ports.py`.
 
 Implemented by: `fetch` (`Fetcher`, `Renderer`, `Robots`), `frontier` (`HostGate` for one process) and `store` (for many),
 `crawl` (`Reader`, a pool of extraction processes), `index` (`Embedder`), `store` (`Ledger`, `SearchIndex`, `Blobs`, `Notifier`,

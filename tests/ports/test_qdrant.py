@@ -22,7 +22,7 @@ from sitelore.app.wiring import embedded
 from sitelore.index.embeddings.backfill import embed_missing
 from sitelore.index.search import Searcher
 from sitelore.json_client import ServiceResponse
-from sitelore.model.errors import UsageError, VectorsAway
+from sitelore.model.errors import UsageError, VectorsUnavailable
 from sitelore.model.ids import DEFAULT_TENANT, SiteId
 from sitelore.model.search import Presence, PresenceChange, SearchMode, SearchQuery
 from sitelore.store.index.search_index import SqlSearchIndex
@@ -164,7 +164,7 @@ async def test_a_lost_copy_is_rebuilt(database: Database, shop: Shop, qdrant: Fa
     await settled(shop, site)
     before = await shop.search_index.nearest(site, MODEL, question("one"), 9)
     qdrant.collections.clear()
-    with pytest.raises(VectorsAway, match="has no such collection"):
+    with pytest.raises(VectorsUnavailable, match="has no such collection"):
         await shop.search_index.nearest(site, MODEL, question("one"), 9)
     assert await shop.embedded() == 0
     assert await shop.search_index.nearest(site, MODEL, question("one"), 9) == before
@@ -228,7 +228,7 @@ async def test_a_failed_qdrant_is_not_called_for_a_while(shop: Shop, qdrant: Fak
     qdrant.status = 500
     qdrant.requests.clear()
     for _ in range(3):
-        with pytest.raises(VectorsAway):
+        with pytest.raises(VectorsUnavailable):
             await shop.search_index.nearest(site, MODEL, question("one"), 9)
     assert len(qdrant.requests) == 1
 
@@ -293,7 +293,7 @@ async def test_an_invalid_response_counts_as_a_failure(shop: Shop, mood: object,
         return ServiceResponse(200, {}, bytes(mood()))
 
     monkeypatch.setattr(qdrant_search, "send_request", other)
-    with pytest.raises(VectorsAway, match="answered something that Qdrant would not"):
+    with pytest.raises(VectorsUnavailable, match="answered something that Qdrant would not"):
         await shop.search_index.nearest(site, MODEL, question("one"), 9)
 
 
@@ -304,7 +304,7 @@ async def test_the_error_for_a_wrong_key_does_not_contain_the_key(database: Data
     wrong = SqlSearchIndex(
         engine, DEFAULT_TENANT, QdrantVectorSearch(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key"))
     )
-    with pytest.raises(VectorsAway, match="SITELORE_VECTORS_KEY is missing or wrong") as error:
+    with pytest.raises(VectorsUnavailable, match="SITELORE_VECTORS_KEY is missing or wrong") as error:
         await wrong.nearest(site, MODEL, question("one"), 9)
     assert "not-the-key" not in str(error.value)
     await wrong.close()

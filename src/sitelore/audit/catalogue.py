@@ -1,4 +1,7 @@
-"""The table of all audit rules, and the configuration that switches them and changes their thresholds."""
+"""The table of all audit rules, and the configuration that switches them and changes their thresholds.
+
+The rules and the defaults of their thresholds are in `audit/rules/`, a module for each topic.
+"""
 
 from __future__ import annotations
 

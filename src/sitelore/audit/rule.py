@@ -1,4 +1,7 @@
-"""The type of audit rules: texts, thresholds and needs as data, and a pure function that finds the problem."""
+"""The type of audit rules: texts, thresholds and needs as data, and a pure function that finds the problem.
+
+Each rule, with its thresholds, is defined in the module of its topic in `audit/rules/`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maintenance of runs: recover expired leases, merge pages by proof, open the next wave, complete the run.
+"""Maintenance of runs: recover expired leases, merge equal pages, open the next wave (batch of URLs), end the run.
 
 A worker calls `reconcile_run` for its own run when it has nothing to claim. `Maintenance` does it for all runs, in a server or
 in a worker that holds the leader lock: it also repeats notifications that may have been lost, interrupts runs past their

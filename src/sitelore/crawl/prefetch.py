@@ -1,4 +1,4 @@
-"""Fetches pages ahead of their admission, while slow pages hold the current wave open.
+"""Prefetching: fetches pages of the next wave (batch of URLs) early, while the current wave waits for slow pages.
 
 `frontier/prefetch.py` says which candidates may be fetched. Where the limits allow it, links of pages fetched ahead are fetched
 too, so that a slow page delays neither its own level nor those below it. What was fetched is kept in memory until its row is

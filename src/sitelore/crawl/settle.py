@@ -1,4 +1,4 @@
-"""Settlements: build one for each way a visit can end, redact it, and write many in one transaction.
+"""Settlements (the results of visits, as they are stored): build, redact, and write many in one transaction.
 
 `settle_page`, `settle_known_page`, `settle_redirect` and `settle_sitemap` collect everything that a visit changes. A page that
 was stored before is compared with its last document. The screenshot of a page is stored here.

@@ -1,4 +1,4 @@
-"""Chooses the candidates that may be fetched ahead of their admission, while slow pages hold the current wave open.
+"""Chooses the candidates for the next wave (batch of URLs) that may be fetched before they are admitted to it.
 
 Admission is not affected. A page fetched ahead is kept aside, and its row settles from it once it is admitted; so the result
 of a crawl is the same with and without prefetching.

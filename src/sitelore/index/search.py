@@ -44,7 +44,7 @@ from sitelore.index.ranking import (
 from sitelore.index.snippets import best_anchor, make_snippet, shortened
 from sitelore.index.spelling import nearest_term
 from sitelore.index.terms import WORD, QueryTerm, query_terms, terms_of
-from sitelore.model.errors import VectorsAway
+from sitelore.model.errors import VectorsUnavailable
 from sitelore.model.search import ChunkRecord, Explanation, Hit, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.ports import Embedder, Reranker, SearchIndex
 
@@ -286,7 +286,7 @@ class Searcher:
         always = lexical.best if prepared.query.mode is SearchMode.HYBRID else lexical.best[:0]
         try:
             return await self._nearest(prepared, vector, always)
-        except VectorsAway as problem:
+        except VectorsUnavailable as problem:
             _LOG.warning("query answered by words alone: %s", problem)
             return None
 

@@ -1,5 +1,6 @@
-"""API loaders: collections of a site's JSON or GraphQL API that the user declares in a `--domain-config` file, to be read like
-pages. Builds and recognises their URLs, and reads values from their JSON.
+"""API loaders: collections of a site's JSON or GraphQL API, declared in a `--domain-config` file and read like pages.
+
+Builds and recognises their URLs, and reads values from their JSON.
 
 A path names values in JSON: `data.posts`, `items.0.title`; `*` matches every element of a list.
 A template is a URL with paths in braces: `/api/posts/{id}`.

@@ -11,7 +11,7 @@ SiteloreError
 │   ├── DataDirBusy       another process is crawling into this data directory
 │   ├── CorruptData       the database is damaged
 │   ├── DiskFull          no space left, or no permission to write
-│   └── VectorsAway       the vector store is unavailable: keyword search continues, missed updates are made later
+│   └── VectorsUnavailable  the vector store is unavailable: keyword search continues, missed updates are made later
 ├── Interrupted           the user stopped it; everything settled is kept: exit 11
 ├── OutOfTime             the run's time limit has passed: exit 15
 ├── SessionEnded          the crawl was logged out of its site; it continues after a new login: exit 11
@@ -76,7 +76,7 @@ class DiskFull(StorageError):
     """No space left, or no permission to write."""
 
 
-class VectorsAway(StorageError):
+class VectorsUnavailable(StorageError):
     """The vector store is unavailable: keyword search continues, missed updates are made later."""
 
 

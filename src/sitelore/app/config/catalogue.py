@@ -1,7 +1,7 @@
 """The table of all crawl settings: the name, type, limits and meaning of each, and its option, API field and short key.
 
 The command line, the API, the Python API, `sitelore.toml` and the reference are made from it. A setting's name is its field in
-`CrawlSettings`, with the group in front (`pace.delay_s`).
+`CrawlSettings`, with the group in front (`pace.delay_s`). To add a setting, start here and in `model/settings.py`.
 """
 
 from __future__ import annotations

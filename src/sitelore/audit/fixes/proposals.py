@@ -53,14 +53,14 @@ class PageText:
 
 
 def propose(checkout: Checkout, page: PageText, context: FixContext) -> Proposal:
-    """A proposal in a checkout; `NoFix` when there is none."""
+    """A proposal in a checkout. Raises `NoFix` when there is none."""
     path, mapping = _source(checkout, page, context.finding)
     context = _located(context, path, checkout)
     return _proposal(context, checkout.files[path], path, mapping)
 
 
 def propose_html(html: str, context: FixContext) -> Proposal:
-    """A proposal for the HTML of a page as it was received; `NoFix` when there is none."""
+    """A proposal for the HTML of a page as it was received. Raises `NoFix` when there is none."""
     return _proposal(context, html, "", "")
 
 

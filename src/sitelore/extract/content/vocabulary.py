@@ -1,5 +1,4 @@
-"""The vocabulary of the block scorer: tag numbers, words in class names and ids, words of labels, and the names of all
-features.
+"""The vocabulary of the block scorer: tag numbers, words in class names and ids, words of labels, names of features.
 
 The compiled scorer (`native/scoring`) gets these tables once per process (`block_scorer`); the trained model depends on their
 order, so a change here needs a new training (`make train-content`).

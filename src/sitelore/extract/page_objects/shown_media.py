@@ -1,4 +1,4 @@
-"""The media that a run downloads for a page, from what its document lists (`media.py`)."""
+"""Chooses the media that a run downloads for a page, from what its document lists (`media.py`)."""
 
 from __future__ import annotations
 

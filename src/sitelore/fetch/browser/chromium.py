@@ -1,5 +1,6 @@
-"""The Chromium process: finds the browser on this machine, starts it on first use, and replaces it after a crash, after many
-pages, or when it takes too much memory.
+"""The Chromium process: finds the browser on this machine, starts it on first use, and replaces it.
+
+It is replaced after a crash, after many pages, or when it takes too much memory.
 
 All runs share one process. It cannot outlive us: it is driven through pipes and exits when they close. By itself it has no
 network access; each run gives its browser context a proxy of its own (`guard_proxy.py`).

@@ -1,5 +1,6 @@
-"""The requests of one page: which are blocked because its text does not need them, and, through DevTools events, which are in
-flight or refused, and their size.
+"""The requests of one page: which are blocked, in flight or refused, and their size.
+
+Blocked are those that its text does not need. The rest is known through DevTools events.
 """
 
 from __future__ import annotations

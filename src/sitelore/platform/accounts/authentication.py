@@ -1,4 +1,4 @@
-"""Authentication: the text of API tokens, the caller behind a token, and the browser sessions of one process.
+"""Authentication: the text of API tokens, the caller behind a token, and the dashboard sessions of one process.
 
 A token is `sl_<kind>_<id><secret><checksum>`, with `_` before the secret. The prefix and the CRC-32 checksum let scanners find
 leaked tokens. Tokens are those of the operator's settings, and those of tenants in the database.

@@ -1,6 +1,4 @@
-"""Stored results of external link checks, and of the `/llms.txt` of a site. Every function is part of one
-transaction.
-"""
+"""Stored results of external link checks, and of the `/llms.txt` of a site. Every function is part of a transaction."""
 
 from __future__ import annotations
 

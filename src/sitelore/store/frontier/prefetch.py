@@ -1,4 +1,4 @@
-"""Rows that workers fetch ahead of their admission. Every function is part of one transaction.
+"""Rows of the next wave that workers fetch before they are admitted to it. Every function is part of one transaction.
 
 What was fetched is in the memory of a worker. The table `prefetches` reserves each of these URLs for its worker, so that no
 two workers fetch one page, until the worker claims the row or its lease ends.

@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 
 from sitelore.json_client import RequestFailed, ResponseTooLarge, send_request
-from sitelore.model.errors import UsageError, VectorsAway
+from sitelore.model.errors import UsageError, VectorsUnavailable
 from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import Similarities
 from sitelore.model.url import Url
@@ -70,7 +70,7 @@ class QdrantServer:
         return cls(base, match["name"] or "sitelore", key)
 
 
-class NoCollection(VectorsAway):
+class NoCollection(VectorsUnavailable):
     """Qdrant answers, but has no collection of this name (any more)."""
 
 
@@ -146,7 +146,7 @@ class QdrantRest:
             return await self._request(method, path, body, timeout_s, also)
         except NoCollection:
             raise
-        except VectorsAway:
+        except VectorsUnavailable:
             self._retry_at = time.monotonic() + _RETRY_DELAY_S
             raise
 
@@ -163,15 +163,15 @@ class QdrantRest:
         except RequestFailed as failure:
             raise self._away(str(failure)) from None
 
-    def _refused(self, status: int) -> VectorsAway:
+    def _refused(self, status: int) -> VectorsUnavailable:
         if status == 404:
             return NoCollection(self._sentence("has no such collection"))
         if status in {401, 403}:
             return self._away(f"answered {status}: SITELORE_VECTORS_KEY is missing or wrong")
         return self._away(f"answered {status}")
 
-    def _away(self, what: str) -> VectorsAway:
-        return VectorsAway(self._sentence(what))
+    def _away(self, what: str) -> VectorsUnavailable:
+        return VectorsUnavailable(self._sentence(what))
 
     def _sentence(self, what: str) -> str:
         return f"the Qdrant at {self.server.base.authority} {what}"
@@ -190,7 +190,7 @@ _OVERSAMPLING = 4
 
 
 class QdrantVectorSearch:
-    """Vector search by Qdrant. While Qdrant is unavailable, `nearest` raises `VectorsAway`; the other methods log it."""
+    """Vector search by Qdrant. While Qdrant is unavailable, `nearest` raises `VectorsUnavailable`; the other methods log it."""
 
     is_external = True
 
@@ -258,7 +258,7 @@ class QdrantVectorSearch:
         """Send the vectors of these texts, for every chunk that has one of them."""
         try:
             await self._send(model, await self._engine.read_long(for_tenant, sync.vectors_of_texts, tenant, model, hashes))
-        except VectorsAway as problem:
+        except VectorsUnavailable as problem:
             _LOG.warning("vectors not sent, retrying later: %s", problem)
 
     async def catch_up(self, tenant: TenantId, model: str, site: SiteId | None) -> None:
@@ -268,7 +268,7 @@ class QdrantVectorSearch:
                 async with self._engine.leader_lock(f"vectors {state.site} {model}") as is_leader:
                     if is_leader:
                         await self._complete(tenant, model, state.site)
-        except VectorsAway as problem:
+        except VectorsUnavailable as problem:
             _LOG.warning("vectors not sent, retrying later: %s", problem)
 
     async def close(self) -> None:
