@@ -150,7 +150,7 @@ SHOWN_BY = {
     "limits.slow_after_s": "unit/fetch/test_client.py test_a_slow_body_times_out",
     "limits.slow_bytes_per_s": "unit/fetch/test_client.py test_a_slow_body_times_out",
     "pace.delay_s": "unit/frontier/test_gate.py test_the_rate_is_never_passed_and_nine_tenths_of_it_are_reached",
-    "pace.concurrency": "journeys/test_politeness.py test_active_requests_never_exceed_the_concurrency",
+    "pace.concurrency": "journeys/test_politeness.py test_active_requests_reach_the_concurrency_and_never_exceed_it",
     "pace.per_host": "unit/frontier/test_gate.py test_no_more_than_per_host_requests_are_under_way",
     "pace.max_crawl_delay_s": "unit/frontier/test_gate.py test_a_crawl_delay_is_honoured_up_to_its_cap",
     "pace.max_retry_after_s": "unit/frontier/test_gate.py test_retry_after_is_honoured_up_to_its_cap",
