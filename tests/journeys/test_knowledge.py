@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
@@ -315,6 +316,21 @@ def test_a_blob_store_without_the_pages_is_an_error_and_leaves_the_index_as_it_i
         assert (refused.code, "blob store" in refused.err) == (3, True), refused.err
     blobs.write_bytes(stored)
     assert json.loads(run_cli("reindex", "--no-embeddings", "--json", *data).out)["sites"][0]["chunks"] > 0
+
+
+async def test_a_stopped_index_update_ends_after_its_batch_and_is_continued(app: App) -> None:
+    with serve_site(articles(topics(40))) as http_server:
+        await crawl_in(app, crawl_settings(http_server.url()))
+    [stats] = await app.search_service.sites()
+    stop = asyncio.Event()
+    stop.set()
+    first = await app.search_service.refresh(stats, stop=stop)
+    waiting = (await index_stats(app)).waiting
+    assert 0 < first.pages < stats.waiting
+    assert waiting == stats.waiting - first.pages
+    rest = await app.search_service.refresh(await index_stats(app))
+    assert rest.pages >= waiting
+    assert (await index_stats(app)).waiting == 0
 
 
 async def test_a_page_whose_document_cannot_be_read_waits_until_it_can(app: App, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
@@ -124,7 +124,7 @@ class Indexer:
     sizes: ChunkSizes = field(default_factory=ChunkSizes)
     _policies: dict[SiteId, _CountedPolicy] = field(default_factory=dict)
 
-    async def catch_up(self, stats: SiteIndexStats) -> AsyncIterator[tuple[IndexProgress, IndexWritten]]:
+    async def catch_up(self, stats: SiteIndexStats) -> AsyncGenerator[tuple[IndexProgress, IndexWritten], None]:
         """Index all pages that wait, one batch at a time. If interrupted, the next call continues."""
         before, counted = await self._policies_of(stats)
         policy = counted.policy

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -106,9 +107,17 @@ class SearchService:
         return [stats for stats in sites if not names or stats.name in names]
 
     async def refresh(
-        self, stats: SiteIndexStats, *, max_pages: int | None = None, watch: Watch = _ignore_progress
+        self,
+        stats: SiteIndexStats,
+        *,
+        max_pages: int | None = None,
+        watch: Watch = _ignore_progress,
+        stop: asyncio.Event | None = None,
     ) -> IndexWritten:
-        """Index what changed since the last call. Does nothing if more than `max_pages` wait or another process indexes."""
+        """Index what changed since the last call. Does nothing if more than `max_pages` wait or another process indexes.
+
+        With `stop` set, it ends after the present batch.
+        """
         async with self.ledger.leader_lock(f"index {stats.site}") as is_ours:
             if not is_ours:
                 return IndexWritten()
@@ -124,8 +133,11 @@ class SearchService:
             if not changes and stats.waiting == unreadable and time.monotonic() < retry_at:
                 return IndexWritten()
             progress, written = IndexProgress(), IndexWritten()
-            async for progress, written in self.indexer.catch_up(stats):  # noqa: B007 the last values are used below
-                watch(progress)
+            async with aclosing(self.indexer.catch_up(stats)) as batches:
+                async for progress, written in batches:
+                    watch(progress)
+                    if stop is not None and stop.is_set():
+                        return written
             self._unreadable[stats.site] = progress.pages_done - written.pages, time.monotonic() + _UNREADABLE_RETRY_DELAY_S
             if progress.pages_done and not written.pages and not stats.chunks:
                 raise _no_page_readable()
@@ -193,7 +205,7 @@ class SearchService:
         for stats in await self.sites():
             if stop.is_set():
                 return
-            await self.refresh(stats)
+            await self.refresh(stats, stop=stop)
 
     async def update_vectors(self, stop: asyncio.Event) -> None:
         """Embed in one process at a time. An unavailable model is tried again later; keyword search works meanwhile."""
