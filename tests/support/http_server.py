@@ -300,10 +300,15 @@ async def _serve(http_server: HttpServer, ready: threading.Event, stop: asyncio.
     ready.set()
     await stop.wait()
     watching.cancel()
+    for listening in server.sockets:
+        asyncio.get_running_loop().remove_reader(listening)
+    # Each connection that was accepted a moment ago has a task that adds its transport; after `close` it would fail.
+    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
     server.close()
     for transport in list(connections):
         transport.abort()
     await server.wait_closed()
+    await asyncio.sleep(0)  # the sockets are closed in the next turn of the loop
 
 
 @contextlib.contextmanager
