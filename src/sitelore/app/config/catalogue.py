@@ -86,20 +86,20 @@ class Setting:
         return self.name.rpartition(".")[0]
 
     def default(self) -> Any:
-        """The value without any other source."""
+        """The default value."""
         value: Any = CrawlSettings()
         for part in self.name.split("."):
             value = getattr(value, part)
         return value
 
     def text(self, value: Any) -> str:
-        """A value as a person writes it."""
+        """Format a value as it is written in options and files."""
         if not (value or isinstance(value, int | float)):
             return self.unset or "none"
         return _text(self.kind, value)
 
     def check(self, value: Any) -> Any:
-        """A typed value as the settings hold it. Raises ValueError."""
+        """Validate and normalise a value of the right type. Raises ValueError."""
         return None if value is None and self.default() is None else self.kind.check(value)
 
 

@@ -79,7 +79,7 @@ class PageSelection:
 
     @property
     def scores(self) -> dict[str, float]:
-        """The figures that decided."""
+        """The measured values that decided the selection."""
         figures = {"kept_share": round(self.kept_words / self.words, 3)}
         if self.strategy == "learned":
             figures["expected_f1"] = round(self.selection.expected_f1, 3)
@@ -128,7 +128,7 @@ def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
 
 
 def select_units(body: dom.Element, facts: PageFacts) -> PageSelection | None:
-    """Select the units of a page; None where the page has no text, far too much of it, or next to nothing was selected."""
+    """Select the units of a page; None where the page has no text or too much, or almost nothing was selected."""
     html = dom.serialised(body)
     if len(html) > _MAX_BYTES:
         return None
@@ -154,7 +154,7 @@ def select_units(body: dom.Element, facts: PageFacts) -> PageSelection | None:
 
 
 def _is_tiny(selected: PageSelection) -> bool:
-    """Whether next to nothing was selected. Where markup names the region, menus and edges around it do not count."""
+    """Whether almost nothing was selected. Where markup names the region, menus and edges around it do not count."""
     kept_words = selected.kept_words
     if not 0 < kept_words < _TINY_WORDS:
         return not kept_words
@@ -436,5 +436,5 @@ def _comes_first(heading: dom.Element, nodes: tuple[dom.Node, ...]) -> bool:
 
 
 def _key(text: str) -> str:
-    """The letters and digits of a text, to compare it by."""
+    """Normalise a text for comparisons: its letters and digits alone."""
     return "".join(filter(str.isalnum, text)).lower()

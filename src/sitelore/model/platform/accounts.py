@@ -41,7 +41,7 @@ class UserRole(StrEnum):
     """The role of a user in a tenant."""
 
     OWNER = "owner"
-    """As admin; also names and removes owners. A tenant with users keeps at least one."""
+    """As admin; also appoints and removes owners. A tenant with users keeps at least one."""
     ADMIN = "admin"
     """Everything within the tenant."""
     MEMBER = "member"

@@ -163,9 +163,9 @@ class AccountService:
         return allowed if user is None else allowed & ROLE_SCOPES[user.role]
 
     def _check_role(self, *roles: UserRole) -> None:
-        """Only an owner, or a token that belongs to no user, names and removes owners."""
+        """Raise `NotPermitted` when another than an owner, or a token without a user, appoints or removes owners."""
         if UserRole.OWNER in roles and self.caller.role not in {None, UserRole.OWNER}:
-            raise NotPermitted("only an owner names and removes owners")
+            raise NotPermitted("only an owner can appoint or remove owners")
 
     def _entry(self, action: str, changed: str, now: float) -> AuditEntry:
         return entry_of(self.caller, new_uuid(now), now, action, changed)
@@ -197,7 +197,7 @@ async def check_chain(records: AsyncIterator[AuditRecord]) -> AuditCheck:
 
 
 def _check(change: AccountChange) -> bool:
-    """Raise `Conflict` when the change was refused; False when the user does not exist."""
+    """Whether the user exists. Raises `Conflict` when the change was refused."""
     if change is AccountChange.EMAIL_TAKEN:
         raise Conflict("another user has this e-mail address")
     if change is AccountChange.LAST_OWNER:
