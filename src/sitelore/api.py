@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
 from inspect import isawaitable
@@ -47,6 +47,7 @@ UNKNOWN_URL = "http://unknown.invalid/"
 """The URL of a page that has none (RFC 2606 §2)."""
 _DRAIN_S = 2.0
 """How long requests in flight may continue after the iterator was closed."""
+_SIGNAL_CHECK_S = 0.2
 _READ_AHEAD = 4
 """Pages that are read from the store before the caller asks for them."""
 
@@ -386,11 +387,15 @@ def _run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     with ThreadPoolExecutor(1, "sitelore") as executor:
         future = executor.submit(lambda: asyncio.run(tracked()))
         try:
-            return future.result()
+            # The system may deliver SIGINT to any thread, and this one notices it when it wakes up.
+            while not wait((future,), timeout=_SIGNAL_CHECK_S).done:
+                pass
         except KeyboardInterrupt:
             for loop, task in started:
-                loop.call_soon_threadsafe(task.cancel)
+                with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                    loop.call_soon_threadsafe(task.cancel)
             raise
+        return future.result()
 
 
 def html_response(body: bytes, url: Url, content_type: str) -> Response:

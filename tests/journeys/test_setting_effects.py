@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -191,30 +192,33 @@ def test_every_setting_has_a_test_of_its_effect() -> None:
 
 async def test_every_setting_changes_what_a_crawl_does(tmp_path: Path) -> None:
     seen, expected = {}, {}
-    async with embedded(tmp_path / "data", writing=True) as app:
-        for name, effect in EFFECTS.items():
-            expected[name] = (effect.before, effect.after)
-            seen[name] = (await observed(app, effect), await observed(app, effect, f"{name}={effect.value}"))
+    # No server ends before the last crawl: its port could become that of a later site, which would then not be new.
+    with ExitStack() as servers:
+        async with embedded(tmp_path / "data", writing=True) as app:
+            for name, effect in EFFECTS.items():
+                expected[name] = (effect.before, effect.after)
+                changed = f"{name}={effect.value}"
+                seen[name] = (await observed(app, servers, effect), await observed(app, servers, effect, changed))
     assert seen == expected
 
 
-async def observed(app: App, effect: Effect, *assignments: str) -> Any:
+async def observed(app: App, servers: ExitStack, effect: Effect, *assignments: str) -> Any:
     """Crawl a new copy of the site, whose port makes it another site, with these settings."""
-    with serve_site(lambda _: None) as server:
-        server.pages = pages(server.origin).get
-        typed = ["pace.delay_s=0", *effect.base, *(text.replace("{origin}", server.origin) for text in assignments)]
-        values = plain(set_values(typed))
-        values["seeds"] = (server.url(effect.seed), *values.get("seeds", ()))
-        settings = run_settings(values)
-        for target, count in effect.first.items():
-            server.answer_first(target, *[Answer(503)] * count)
-        for _ in range(2 if effect.again else 1):
-            try:
-                result = await crawl_in(app, settings)
-            except OutOfTime:
-                run = (await app.ledger.runs(1))[0]
-                result = CrawlResult(run, {}, await app.ledger.counts(run.id))
-        documents = {
-            url: msgspec.json.decode(await app.blobs.get(row.document)) for url, row in result.rows.items() if row.document
-        }
-        return effect.see(Crawled(result, server, documents))
+    server = servers.enter_context(serve_site(lambda _: None))
+    server.pages = pages(server.origin).get
+    typed = ["pace.delay_s=0", *effect.base, *(text.replace("{origin}", server.origin) for text in assignments)]
+    values = plain(set_values(typed))
+    values["seeds"] = (server.url(effect.seed), *values.get("seeds", ()))
+    settings = run_settings(values)
+    for target, count in effect.first.items():
+        server.answer_first(target, *[Answer(503)] * count)
+    for _ in range(2 if effect.again else 1):
+        try:
+            result = await crawl_in(app, settings)
+        except OutOfTime:
+            run = (await app.ledger.runs(1))[0]
+            result = CrawlResult(run, {}, await app.ledger.counts(run.id))
+    documents = {
+        url: msgspec.json.decode(await app.blobs.get(row.document)) for url, row in result.rows.items() if row.document
+    }
+    return effect.see(Crawled(result, server, documents))
