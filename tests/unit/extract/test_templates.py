@@ -124,6 +124,15 @@ def test_a_figure_among_dropped_text_goes_with_it() -> None:
     assert page.kept(page.select(low)) == ["The old mill", *SENTENCES]
 
 
+@pytest.mark.parametrize("post", ["<div class=post>{}</div>", "<div class='comment reply'>{}</div>", "<article>{}</article>"])
+@pytest.mark.parametrize("text", ["<p>{0}</p>{1}", "{1}<p>{0}</p>", "<p>{0}</p><div class=code>{1}</div>"])
+def test_a_long_log_stays_with_the_text_beside_it(post: str, text: str) -> None:
+    log = " ".join(["12:01:07 ERROR mill.wheel stopped 0x7f3a"] * 60)
+    content = text.format("This is part of the log, I hope it is enough.", f"<pre><code>{log}</code></pre>")
+    page = scored(f"<h1>The wheel stops</h1><div>{PROSE}</div>{post.format(content)}<div class=ad><pre>Ad: {log}</pre></div>")
+    assert [each for each in page.kept(page.select({log: 0.01, f"Ad: {log}": 0.01})) if "ERROR" in each] == [log]
+
+
 def test_the_price_of_a_product_page_is_in_its_markdown(read_page: ReadPage) -> None:
     menu = "<nav><a href=/a>Shop</a> <a href=/b>Sale</a></nav>"
     page = read_page(

@@ -31,6 +31,13 @@ def test_an_h1_that_is_the_name_of_the_site_is_not() -> None:
     assert title_of("<h1>Valley Post</h1><p>x</p>", "Valley Post - The old mill", "Valley Post") == "[The old mill]"
 
 
+@pytest.mark.parametrize("site", ["<a href=/><h1>My own notes</h1></a>", "<h1><a href=/>My own notes</a></h1>"])
+def test_an_h1_that_only_leads_to_the_start_of_the_site_is_not(site: str) -> None:
+    assert title_of(f"<header>{site}</header><article><h2>The old mill</h2></article>", "The old mill") == "The old mill"
+    linked = '<a href="/mill"><h1>My own notes</h1></a>'
+    assert title_of(f"<article>{linked}<h2>The old mill</h2></article>", "The old mill") == "My own notes"
+
+
 def test_of_several_h1_the_one_that_the_head_repeats_is_taken() -> None:
     assert title_of("<h1>News</h1><h1>The old mill</h1><h1>More</h1>", "The old mill | Valley") == "The old mill"
 

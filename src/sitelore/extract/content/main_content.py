@@ -294,8 +294,8 @@ def _opens_with(tree: dom.Tree, text: str) -> bool:
 
 
 def _leads_home(heading: dom.Element) -> bool:
-    """Whether a heading is nothing but a link to the start of the site, so that it names the site."""
-    link = dom.first(heading, "a")
+    """Whether a heading is nothing but a link to the start of the site, or all of one, so that it names the site."""
+    link = dom.first(heading, "a") or heading.closest("a")
     if link is None or not _HOME.fullmatch((link.attr("href") or "").strip()):
         return False
     return _key(link.text[:_MAX_CHARS]) == _key(heading.text[:_MAX_CHARS])

@@ -75,7 +75,7 @@ _SECONDARY_TAGS = tag_bits(b"nav", b"footer", b"form")
 _CONTENT_TAGS = tag_bits(b"table", b"tr", b"section", b"dl", b"p", b"pre")
 """Never taken for navigation because of their links or names."""
 _STRUCTURE_TAGS = tag_bits(b"table", b"dl", b"pre")
-_FIGURE_TAG = tag_bits(b"figure")
+_FIGURE_TAG, _LISTING_TAG = tag_bits(b"figure"), tag_bits(b"pre")
 _CAPTION_MARK = mark_bits("caption")
 _NO_PRICE_MARKS = mark_bits("filter", "related")
 _NAVIGATION_MARKS = mark_bits("nav", "page", "related", "share", "toc")
@@ -182,6 +182,7 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
                 open_groups.append((child, stays))
     _keep_headers(units, kept_blocks)
     _keep_figures(units, kept_blocks)
+    _keep_listings(page, units, kept_blocks)
     if prices := _price_blocks(page):
         _Prices(page, prices).keep(kept_blocks)
     drop_repeats(page, kept_blocks)
@@ -236,6 +237,18 @@ def _keep_figures(units: Units, kept: list[bool]) -> None:
         end = runs[-1][1]
     for first, last in runs:
         if first > 0 and last < len(kept) and kept[first - 1] and kept[last]:
+            kept[first:last] = [True] * (last - first)
+
+
+def _keep_listings(page: ScoredPage, units: Units, kept: list[bool]) -> None:
+    """Keep the code of which the text right before or after it in the same element is kept: a log in a post has no words."""
+    elements = page.elements
+    for tags, marks, first, last, row in zip(units.tags, units.marks, units.first, units.last, units.element, strict=True):
+        if not tags & _LISTING_TAG or marks & _SECONDARY_MARKS or kept[first] or elements.parent[row] < 0:
+            continue
+        around = elements.parent[row]
+        follows = elements.first[around] < first and kept[first - 1]
+        if follows or (elements.last[around] > last and kept[last]):
             kept[first:last] = [True] * (last - first)
 
 
