@@ -35,15 +35,28 @@ MARKDOWN_TAG = "_md"  # no tag of a page starts with an underscore: only `new_ma
 _MAX_PATH_DEPTH = 100
 _PIECE_BYTES = 2**16
 _SHOW_TEXT = 4  # NodeFilter.SHOW_TEXT
+_END_OF_NOSCRIPT = "</noscript"
+_OPEN_FRAME = re.compile(r"(<iframe\b[^<>]*>)(?=\s*</noscript)", re.IGNORECASE)
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z][\w-]*(?:\[\d+\])?)+", re.ASCII)
 
 
 def parse(source: str | bytes) -> Tree:
     """Parse a document; any text gives a tree. UTF-8 has to come without a byte order mark.
 
+    `noscript` is read as markup, as without scripts. An `iframe` in it that nothing closes would hold the rest of the document,
+    which browsers show, because they run scripts; so it is closed where its `noscript` ends.
+
     A tree keeps the `str` it is made of in memory. UTF-8 is fed piece by piece, and the tree copies what it needs, which takes
     half as long again, and less memory where the `str` would take four bytes a character.
     """
+    tree = _parse(source)
+    if any(_END_OF_NOSCRIPT in frame.text for frame in tree.iter_elements(("iframe",))):
+        closed = _OPEN_FRAME.sub(r"\1</iframe>", source if isinstance(source, str) else source.decode("utf-8", "replace"))
+        tree = _parse(closed if isinstance(source, str) else closed.encode())
+    return tree
+
+
+def _parse(source: str | bytes) -> Tree:
     if isinstance(source, str):
         return turbohtml.parse(source, positions=False)
     parser = turbohtml.IncrementalParser(encoding="utf-8", positions=False)

@@ -102,6 +102,29 @@ def test_a_thread_served_to_readers_without_scripts_is_read(read_page: ReadPage)
     assert "A post of the thread" in read_page(f"<div id=app></div><noscript>{thread}</noscript>").text
 
 
+@pytest.mark.parametrize(
+    "frame", ["<iframe src=/tag width=0 />", "<iframe src='/tag'>", "<IFRAME src=/tag style='display:none'>\n"]
+)
+@pytest.mark.parametrize("place", ["<head>{}</head><body>", "<body>{}"])
+def test_a_frame_that_is_not_closed_within_noscript_hides_nothing_after_it(read_page: ReadPage, place: str, frame: str) -> None:
+    story = "".join(f"<p>Leaf number {number} of the tea is dried in the sun for a day.</p>" for number in range(30))
+    head = place.format(f"<noscript>{frame}</noscript>")
+    page = read_page(f"<html>{head}<main><h1>Tea</h1><a href=/more>More</a>{story}</main></html>")
+    assert "Leaf number 29" in page.text
+    assert [link["url"].rpartition("/")[2] for link in page.document["links"]] == ["more"]
+
+
+def test_the_page_itself_is_not_taken_for_hidden_where_a_script_shows_it_when_it_is_loaded(read_page: ReadPage) -> None:
+    story = "".join(f"<p>Leaf number {number} of the tea is dried in the sun for a day.</p>" for number in range(30))
+    menus = "".join(f"<div style='display:none' class=menu>{f'<a href=/{n}>Kind {n} of tea</a> ' * 40}</div>" for n in range(9))
+    shut = "<div style='display: none' class=wrapper>"
+    page = read_page(f"<body>{menus}{shut}<h1>Tea</h1>{story}</div><p>We use cookies.</p></body>")
+    assert "Leaf number 7" in page.text
+    assert "Kind 3" not in page.text
+    beside = read_page(f"<body><h1>Tea</h1>{story}{shut}<h1>Coffee</h1>{story.replace('tea', 'coffee')}</div></body>")
+    assert "of the coffee" not in beside.text
+
+
 def test_main_content_of_real_pages_keeps_its_floor(read_page: ReadPage) -> None:
     word = re.compile(r"\w+")
     scores = []

@@ -147,6 +147,8 @@ def drop_unseen(tree: dom.Tree) -> None:
     candidates = dom.select(tree, _HIDING_ATTRIBUTES)
     _place_streamed(tree, candidates)
     hidden = _hidden_among(candidates)
+    if hidden:
+        hidden = _without_page(tree, hidden)
     opened = collapsible(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
     # Most of what is never text stands in the head, which goes at once.
     if (head := dom.first(tree, "head")) is not None:
@@ -168,6 +170,20 @@ def drop_unseen(tree: dom.Tree) -> None:
     _drop_consent(tree)
     if fallbacks:
         _drop_fallbacks(tree)
+
+
+def _without_page(tree: dom.Tree, hidden: list[dom.Element]) -> list[dom.Element]:
+    """The hidden elements without those around the page itself: a script shows them once everything is loaded.
+
+    They hold all of its `main` and `h1` elements, and much text.
+    """
+    hiding, holders = set(hidden), set[dom.AnyNode]()
+    for mark in dom.first_elements(tree, _MAX_LOOKS, "main", "h1"):
+        around = hiding.intersection((mark, *mark.ancestors))
+        if not around:
+            return hidden
+        holders |= around
+    return [element for element in hidden if element not in holders or _size(element) < _REVEALED_CHARS]
 
 
 def _without_dialogs(tree: dom.Tree, hidden: list[dom.Element]) -> list[dom.Element]:
