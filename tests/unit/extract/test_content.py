@@ -118,7 +118,8 @@ def test_the_page_itself_is_not_taken_for_hidden_where_a_script_shows_it_when_it
     story = "".join(f"<p>Leaf number {number} of the tea is dried in the sun for a day.</p>" for number in range(30))
     menus = "".join(f"<div style='display:none' class=menu>{f'<a href=/{n}>Kind {n} of tea</a> ' * 40}</div>" for n in range(9))
     shut = "<div style='display: none' class=wrapper>"
-    page = read_page(f"<body>{menus}{shut}<h1>Tea</h1>{story}</div><p>We use cookies.</p></body>")
+    notice = "<p>We use cookies for your settings and to count our visitors, as the law of your country lets us.</p>" * 9
+    page = read_page(f"<body>{menus}{shut}<h1>Tea</h1>{story}</div><footer>{notice}</footer></body>")
     assert "Leaf number 7" in page.text
     assert "Kind 3" not in page.text
     beside = read_page(f"<body><h1>Tea</h1>{story}{shut}<h1>Coffee</h1>{story.replace('tea', 'coffee')}</div></body>")

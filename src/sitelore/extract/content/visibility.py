@@ -146,9 +146,7 @@ def drop_unseen(tree: dom.Tree) -> None:
     """Drop what tags and attributes keep from being shown. `html` and `body` stay: scripts that fade a page in hide those."""
     candidates = dom.select(tree, _HIDING_ATTRIBUTES)
     _place_streamed(tree, candidates)
-    hidden = _hidden_among(candidates)
-    if hidden:
-        hidden = _without_page(tree, hidden)
+    hidden = _without_page(tree, _hidden_among(candidates))
     opened = collapsible(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
     # Most of what is never text stands in the head, which goes at once.
     if (head := dom.first(tree, "head")) is not None:
@@ -178,7 +176,7 @@ def _without_page(tree: dom.Tree, hidden: list[dom.Element]) -> list[dom.Element
     They hold all of its `main` and `h1` elements, and much text.
     """
     hiding, holders = set(hidden), set[dom.AnyNode]()
-    for mark in dom.first_elements(tree, _MAX_LOOKS, "main", "h1"):
+    for mark in dom.first_elements(tree, _MAX_LOOKS, "main", "h1") if hidden else ():
         around = hiding.intersection((mark, *mark.ancestors))
         if not around:
             return hidden
