@@ -26,6 +26,8 @@ STORY = "<p>The shop on the corner repairs bicycles of every make, old and new, 
         f"<div aria-hidden=true><p>{ANSWER}</p></div>",
         f"<div class=accordion__content style='overflow: hidden; height: 0px'>{ANSWER}</div>",
         f"<div class=collapse-panel style='overflow:hidden;display:none;opacity:0;height:0px'>{ANSWER}</div>",
+        f"<button aria-expanded=false>Weight</button><div class=css-1k0 hidden aria-hidden=true><p>{ANSWER}</p></div>",
+        f"<h3><button aria-expanded=false>Weight</button></h3><div class=css-1k0 style='display: none'><p>{ANSWER}</p></div>",
     ],
 )
 def test_collapsible_text_is_part_of_the_page(read_page: ReadPage, part: str) -> None:
@@ -43,6 +45,8 @@ def test_collapsible_text_is_part_of_the_page(read_page: ReadPage, part: str) ->
         f"<li class='slick-slide slick-cloned' aria-hidden=true>{ANSWER}</li>",
         f"<span aria-hidden=true>{ANSWER}</span>",
         f"<dialog class=accordion>{ANSWER}</dialog>",
+        f"<nav><button aria-expanded=false>Shop</button><div hidden>{ANSWER}</div></nav>",
+        f"<button>Weight</button><div hidden>{ANSWER}</div>",
         f"<div role=tabpanel hidden style='display:none'><div style='display:none'>{ANSWER}</div></div>",
     ],
 )
@@ -58,6 +62,25 @@ def test_a_button_in_a_heading_is_the_title_of_its_panel(read_page: ReadPage) ->
     )
     assert "### How long does it take?" in page.markdown
     assert "Send now" not in page.markdown
+
+
+def test_a_heading_in_a_button_is_kept(read_page: ReadPage) -> None:
+    page = read_page(
+        f"<main><h1>Repairs</h1>{STORY}<div><button class=w-full><h3>How long does it take?</h3><svg></svg></button></div>"
+        f"<div><button class=w-full><h3>Do you lend a bicycle meanwhile?</h3></button></div></main>"
+    )
+    assert "### How long does it take?" in page.markdown
+    assert "### Do you lend a bicycle meanwhile?" in page.markdown
+
+
+def test_a_teaser_that_is_a_link_hidden_from_screen_readers_is_kept_once(read_page: ReadPage) -> None:
+    cards = "".join(
+        f"<article><h2><a href=/{n}>Wheel number {n}</a></h2><p><a href=/{n} aria-hidden=true>{ANSWER} {n}</a></p></article>"
+        for n in range(4)
+    )
+    page = read_page(f"<main><h1>Repairs</h1>{STORY}{cards}<p>{ANSWER} 7 <a href=/7 aria-hidden=true>{ANSWER} 7</a></p></main>")
+    assert page.text.count(f"{ANSWER} 3") == 1
+    assert page.text.count(f"{ANSWER} 7") == 1
 
 
 def test_a_consent_dialog_is_cut_unless_it_is_the_whole_page(read_page: ReadPage) -> None:

@@ -98,10 +98,13 @@ _OVER = re2.compile(
     r"(?i)modal|pop-?up|overlay|drawer|drop-?down|menu|nav|cookie|consent|tooltip|lightbox|dialog|newsletter|login|sign-?in|search|"
     r"toast|banner|filter|sidebar|clone|duplicate|share|cart"
 )
+_STATE = "aria-expanded"
+_MENUS = "nav,header,[role=navigation i],[role=menu i],[role=menubar i]"
 _CONTROL = "[aria-controls],[data-target],[data-bs-target],a[href^='#']"
 _NAMES_ITS_TARGET = ("aria-controls", "data-target", "data-bs-target", "href")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LONG_NAME = 200  # what is not worth remembering
+_TEASERS = frozenset({"p", "div"})
 _FEW_WORDS = 8  # a label or an icon's name, not a text
 _TITLE = "h1,h2,h3,h4,h5,h6,dt,summary,[role=heading]"
 _IN_TITLES = ",".join(f"{title} button" for title in _TITLE.split(","))
@@ -243,7 +246,15 @@ def _is_hidden(element: dom.Element) -> bool:
     if attr("hidden") is not None:
         return not is_streamed(element)
     value = attr("aria-hidden")
-    return value is not None and value.lower() == "true" and not _is_only_price(element)
+    return value is not None and value.lower() == "true" and not (_is_only_price(element) or _is_only_text(element))
+
+
+def _is_only_text(element: dom.Element) -> bool:
+    """Whether a link hidden only from screen readers is a text of its own: a teaser below a headline with the same target."""
+    parent = dom.as_element(element.parent) if element.tag == "a" else None
+    if parent is None or parent.tag not in _TEASERS or len(text := dom.one_line_text(element)) > _BESIDE_CHARS:
+        return False
+    return text.count(" ") >= _FEW_WORDS and dom.one_line_text(parent).count(text) == 1
 
 
 def _is_only_price(element: dom.Element) -> bool:
@@ -385,7 +396,7 @@ def collapsible(
         attr = element.attr
         own, role = attr("id") or "", (attr("role") or "").lower()
         opens = _is_named(_COLLAPSIBLE, _name_of(element)) or role in _COLLAPSIBLE_ROLES or attr("aria-labelledby") is not None
-        opens = opens or (is_unseen is not None and not is_unseen(element))
+        opens = opens or (is_unseen is not None and not is_unseen(element)) or _follows_control(element)
         if not opens and own:
             targets = _targets(tree) if targets is None else targets
             opens = own in targets
@@ -400,6 +411,14 @@ def collapsible(
         if is_text and text.strip():
             opened.add(element)
     return opened
+
+
+def _follows_control(element: dom.Element) -> bool:
+    """Whether an element comes right after the control that opens it, or after the heading around that. Not in a menu."""
+    before = dom.element_before(element)
+    if before is None or dom.is_inside(element, _MENUS):
+        return False
+    return dom.has_attribute(before, _STATE) or (before.tag in _HEADINGS and bool(dom.select(before, f"[{_STATE}]")))
 
 
 def _opens_over(element: dom.Element) -> bool:
@@ -428,9 +447,9 @@ def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
     if any(dom.is_inside(button, _TITLE) for button in looked_at):
         dom.unwrap_all(tree, _IN_TITLES)
     for button in looked_at:
-        if button.parent is not None and _is_title_of_next(button):
+        has_heading = dom.has_descendant(button, *_HEADINGS) and _has_words(button, _TITLE_WORDS)
+        if button.parent is not None and (has_heading or _is_title_of_next(button)):
             inner = dom.children(button)
-            has_heading = dom.has_descendant(button, "h1", "h2", "h3", "h4", "h5", "h6")
             button.replace_with(dom.new_element("div", None, *inner) if has_heading else _bold_paragraph(inner))
 
 
@@ -440,7 +459,8 @@ def _bold_paragraph(inner: list[dom.AnyNode]) -> dom.Element:
 
 def _is_title_of_next(button: dom.Element) -> bool:
     """Whether a button says in words what it opens right below it, as in an accordion of questions."""
-    has_state = button.attr("aria-expanded") is not None or button.attr("aria-controls") is not None
+    is_question = dom.one_line_text(button).endswith(("?", "\uff1f"))
+    has_state = is_question or button.attr(_STATE) is not None or button.attr("aria-controls") is not None
     if not has_state and not _is_named(_COLLAPSIBLE, _name_of(button)[:_LONG_NAME]):
         return False
     opened = _next_block(button)
@@ -449,7 +469,6 @@ def _is_title_of_next(button: dom.Element) -> bool:
     name = _name_of(opened)[:_LONG_NAME]
     is_collapsible = opened.attr("hidden") is not None or (opened.attr("role") or "") in _COLLAPSIBLE_ROLES
     is_collapsible = is_collapsible or _is_named(_COLLAPSIBLE, name)
-    is_question = dom.one_line_text(button).endswith(("?", "\uff1f"))
     if _is_named(_OVER, name) or not (is_question or (is_collapsible and _has_words(button, _TITLE_WORDS))):
         return False
     return _has_words(opened, _FEW_WORDS)
