@@ -96,8 +96,8 @@ MUTANTS = (
         "claims-out-of-order",
         "store/frontier/claims.py",
         '    .order_by(urls.c.seq)\n    .limit(sa.bindparam("max_rows"',
-        '    .order_by(site_urls.c.url)\n    .limit(sa.bindparam("max_rows"',
-        "Rows are claimed by their URL instead of their admission number.",
+        '    .order_by(urls.c.seq.desc())\n    .limit(sa.bindparam("max_rows"',
+        "Rows are claimed from the last admission number to the first.",
         _LEDGER,
     ),
     Mutant(
