@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitelore.app.logs import log_as_json
+from sitelore.extract.malloc_tuning import share_one_heap
 from sitelore.extras import missing_libraries
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ async def _read_command(lines: asyncio.StreamReader, stop: asyncio.Event) -> boo
 def main() -> None:
     """Run the process until its standard input ends."""
     gc.disable()  # imports create no garbage
+    share_one_heap()
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True, help="not read where the environment names servers")
     parser.add_argument("--log-as-json", action="store_true")
