@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         LlmsTxt,
         RuleFindings,
     )
-    from sitelore.model.changes import ChangedVersion, GonePage
+    from sitelore.model.changes import ChangedVersion, GonePage, ReturnedPage
     from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
     from sitelore.model.frontier import (
         Edge,
@@ -449,6 +449,9 @@ class Ledger(Protocol):
 
     async def gone_pages(self, site: SiteId, since: float, until: float) -> list[GonePage]:
         """Pages that were found to be gone in the period, by URL."""
+
+    async def returned_pages(self, site: SiteId, since: float, until: float) -> list[ReturnedPage]:
+        """Pages that were gone, and were found to exist again in the period, by URL."""
 
     async def page_history(self, site: SiteId, url: Url) -> list[PageVersion]:
         """All stored versions of a page, the current one first."""

@@ -70,3 +70,22 @@ def test_an_edited_a_deleted_a_new_and_a_moved_page_are_four_changes(tmp_path: P
         assert "quarry" in run_cli("show", http_server.url(edited), *site).out
         before = run_cli("show", http_server.url(edited), "--at", between, *site)
         assert (before.code, "quarry" in before.out) == (0, False)
+
+
+def test_a_page_that_comes_back_is_new_whether_or_not_it_has_changed(tmp_path: Path) -> None:
+    same, edited = (f"/{name}" for name in NAMES[:2])
+    kept = [f"/{name}" for name in NAMES]
+    missing = articles(NAMES, {same: Answer(404), edited: Answer(404)})
+    with serve_site(articles(NAMES)) as http_server:
+        http_server.validators = False
+        changed = articles(NAMES, {edited: article(NAMES[1], ("/",), edited="A sentence about the quarry.")})
+        for pages in (articles(NAMES), missing, changed):
+            http_server.pages = sitemap_of(pages, http_server, kept)
+            crawl(tmp_path, http_server)
+            back = run_cli("changes", "--no-diff", "--data", str(tmp_path))
+        assert {tuple(line.split()[:3]) for line in back.out.splitlines()} == {
+            ("+", "new", http_server.url(same)),
+            ("+", "new", http_server.url(edited)),
+        }
+        crawl(tmp_path, http_server)
+        assert run_cli("changes", "--no-diff", "--data", str(tmp_path)).out.count(http_server.url()) == 0

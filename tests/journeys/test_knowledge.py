@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scripts.servers import LocalServers
 from tests.support.articles import NOUNS, article, articles, topics
 from tests.support.crawls import crawl_in, crawl_settings, run_cli
-from tests.support.http_server import Answer, HttpServer, serve_site
+from tests.support.http_server import Answer, HttpServer, page, prose, serve_site
 from tests.support.workers import scaled_app
 
 from sitelore.app.app import App
@@ -331,6 +331,24 @@ async def test_a_stopped_index_update_ends_after_its_batch_and_is_continued(app:
     rest = await app.search_service.refresh(await index_stats(app))
     assert rest.pages >= waiting
     assert (await index_stats(app)).waiting == 0
+
+
+async def test_pages_of_a_stopped_update_are_not_chunked_again_when_other_pages_change_what_repeats(
+    app: App,
+) -> None:
+    names = topics(80)
+    late = {f"/{name}": page(name, f"{prose(name)}</p><h2>See also</h2><p>{prose(name + name)}") for name in names[40:]}
+    with serve_site(articles(names, late)) as http_server:
+        await crawl_in(app, crawl_settings(http_server.url(), max_pages=41))
+        stop = asyncio.Event()
+        stop.set()
+        [stats] = await app.search_service.sites()
+        first = await app.search_service.refresh(stats, stop=stop)
+        await crawl_in(app, crawl_settings(http_server.url()))
+        rest = await app.search_service.refresh(await index_stats(app))
+    assert first.pages > 0
+    assert rest.pages == 81
+    assert rest.kept == 0, "chunks were made a second time"
 
 
 async def test_a_page_whose_document_cannot_be_read_waits_until_it_can(app: App, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from sitelore.model.changes import ChangedVersion, ChangeKind, DiffKind, DiffLine, DiffSpan, GonePage, SiteChange
+from sitelore.model.changes import ChangedVersion, ChangeKind, DiffKind, DiffLine, DiffSpan, GonePage, ReturnedPage, SiteChange
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import PageVersion, Run, RunListing
 from sitelore.model.ids import BlobKey, SiteId
@@ -46,12 +46,17 @@ async def site_changes(
 ) -> list[SiteChange]:
     """All changes of a site after `since`, until and with `until`, sorted by URL.
 
-    A page has moved when it is gone, and its address leads to a new page or a new page has its content.
+    A page has moved when it is gone, and its address leads to a new page or a new page has its content. A page that was gone
+    and has come back is new, whether or not it has changed.
     """
     changed = await ledger.changed_versions(site, since, until)
     gone = await ledger.gone_pages(site, since, until)
-    by_hash = {version.content_hash: version.url for version in changed if version.before is None}
-    new = set(by_hash.values()) | {version.url for version in changed if version.before is None}
+    returned = await ledger.returned_pages(site, since, until)
+    back = {page.url for page in returned}
+    changed = [version for version in changed if version.url not in back]
+    appeared: list[ChangedVersion | ReturnedPage] = [*returned, *(version for version in changed if version.before is None)]
+    by_hash = {page.content_hash: page.url for page in appeared}
+    new = {page.url for page in appeared}
     moves = {page.url: target for page in gone if (target := _new_address(page, by_hash, new)) is not None}
     targets = set(moves.values())
     lost = {page.url for page in gone}
@@ -61,14 +66,8 @@ async def site_changes(
         else SiteChange(ChangeKind.GONE, page.url, page.at, evidence=page.evidence)
         for page in gone
     ]
-    for version in changed:
-        if version.url in lost:
-            continue
-        if version.before is None:
-            if version.url not in targets:
-                changes.append(SiteChange(ChangeKind.NEW, version.url, version.at))
-        else:
-            changes.append(await _changed(blobs, version))
+    changes += [SiteChange(ChangeKind.NEW, page.url, page.at) for page in appeared if page.url not in targets | lost]
+    changes += [await _changed(blobs, version) for version in changed if version.before is not None and version.url not in lost]
     return sorted(changes, key=lambda change: (change.url, change.kind))
 
 

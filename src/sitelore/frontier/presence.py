@@ -44,7 +44,7 @@ def _presence(page: PageInRun, outcome: RunOutcome) -> PresenceChange:
     """The presence of one page, judged without other pages."""
     state, url = page.state, page.url
     if state in KEPT or (state is UrlState.SKIPPED and page.skip_reason in UNCHANGED):
-        return PresenceChange(url, Presence.PRESENT)
+        return PresenceChange(url, Presence.PRESENT, "it was gone before" if page.presence is Presence.GONE else "")
     if state is None:
         if not outcome.is_complete:
             return _unchanged_presence(page, "the run did not reach it, and did not crawl the whole site")

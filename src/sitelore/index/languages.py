@@ -76,6 +76,8 @@ def language_of(tag: str) -> str:
 
 def stem(word: str, language: str) -> str:
     """Stem a case-folded word by the language of its page, or by the main language of its script if the page's has another."""
+    if word.isascii() and not word[:1].isalpha():
+        return word
     for index, (letters, main, languages) in enumerate(_SCRIPTS):
         if letters.match(word):
             if language not in languages:

@@ -26,10 +26,10 @@ PART_WEIGHT = 0.6
 """Weight in a query of an identifier and of each of its parts."""
 STOP_WORD_WEIGHT = 0.3
 MAX_STEMMED_CHARS = 64
-CACHED_WORDS = 100_000
+CACHED_WORDS = 30_000
+"""Words in a cache; nine tenths of the words of a text are among the 20,000 most frequent ones of its site."""
 MAX_CACHED_WORD_CHARS = 40
 MAX_CACHED_TOKEN_CHARS = 120
-CACHED_TERMS = 100_000
 CACHED_LANGUAGES = 64
 
 _MARKS = (
@@ -80,7 +80,8 @@ class Vocabulary(dict[str, tuple[str, ...]]):
         if word.isalpha() and word.isascii() and (word.islower() or word[1:].islower() or word.isupper()):
             terms: tuple[str, ...] = (_term(word, self._language),)  # the common case: one part, no search needed
         else:
-            terms = tuple(term for part, _ in _parts(word) if (term := _term(part, self._language)))
+            parts = _identifier_parts(word)[0] if word.isascii() else [part for part, _ in _parts(word)]
+            terms = tuple(term for part in parts if (term := _term(part, self._language)))
         if len(word) <= MAX_CACHED_WORD_CHARS:
             if len(self) >= CACHED_WORDS:
                 self.clear()
@@ -101,7 +102,10 @@ class TokenTerms(dict[str, tuple[str, ...]]):
 
     def __missing__(self, token: str) -> tuple[str, ...]:
         bare = token.strip(EDGES)
-        terms = self[bare] if bare != token else tuple(chain.from_iterable(map(self._terms_of_word, WORD.findall(token))))
+        if bare.isascii() and bare.isidentifier():
+            terms = self._terms_of_word(bare)
+        else:
+            terms = tuple(chain.from_iterable(map(self._terms_of_word, WORD.findall(bare))))
         if len(token) <= MAX_CACHED_TOKEN_CHARS:
             if len(self) >= CACHED_WORDS:
                 self.clear()
@@ -164,9 +168,14 @@ def _parts(word: str) -> Iterator[tuple[str, float]]:
         word = unicodedata.normalize("NFKC", _INVISIBLES.sub("", word))
         if _IS_UNSPACED.search(word):
             for run in _RUNS.findall(word):
-                yield from _character_pairs(run) if _IS_UNSPACED.match(run) else _identifier_parts(run)
+                yield from _character_pairs(run) if _IS_UNSPACED.match(run) else _weighted_parts(run)
             return
-    yield from _identifier_parts(word)
+    yield from _weighted_parts(word)
+
+
+def _weighted_parts(word: str) -> Iterator[tuple[str, float]]:
+    parts, weight = _identifier_parts(word)
+    return ((part, weight) for part in parts)
 
 
 def _character_pairs(run: str) -> Iterator[tuple[str, float]]:
@@ -177,17 +186,17 @@ def _character_pairs(run: str) -> Iterator[tuple[str, float]]:
         yield first + second, 1.0
 
 
-def _identifier_parts(word: str) -> Iterator[tuple[str, float]]:
+def _identifier_parts(word: str) -> tuple[list[str], float]:
+    """The parts of an identifier, itself first, and the weight of each of them."""
     word = _POSSESSIVE.sub("", word).strip("_-.'\u2019")
-    parts = [part for piece in _JOINTS.split(word) for part in _HUMPS.split(piece) if part]
+    pieces = (word,) if word.isalnum() else _JOINTS.split(word)
+    parts = [part for piece in pieces for part in ((piece,) if piece.islower() else _HUMPS.split(piece)) if part]
     if len(parts) < 2:
-        yield from ((part, 1.0) for part in parts)
-    elif all(len(part) == 1 and part.isalpha() for part in parts):
-        yield "".join(parts), 1.0
-    else:
-        if len(parts) <= MAX_PARTS:
-            yield _joined(word, parts), PART_WEIGHT
-        yield from ((part, PART_WEIGHT) for part in parts if len(part) > 1 or part.isdigit())
+        return parts, 1.0
+    if all(len(part) == 1 and part.isalpha() for part in parts):
+        return ["".join(parts)], 1.0
+    long_parts = [part for part in parts if len(part) > 1 or part.isdigit()]
+    return [_joined(word, parts), *long_parts] if len(parts) <= MAX_PARTS else long_parts, PART_WEIGHT
 
 
 def _joined(word: str, parts: list[str]) -> str:
@@ -196,12 +205,7 @@ def _joined(word: str, parts: list[str]) -> str:
 
 
 def _term(word: str, language: str) -> str:
-    return _stemmed(word.casefold()[:MAX_STEMMED_CHARS], language)
-
-
-@lru_cache(CACHED_TERMS)
-def _stemmed(word: str, language: str) -> str:
-    folded = stem(word, language)
+    folded = stem(word.casefold()[:MAX_STEMMED_CHARS], language)
     if not folded.isascii():
         folded = unicodedata.normalize("NFC", _POINTS.sub("", unicodedata.normalize("NFD", folded)))
     return folded[:MAX_TERM]

@@ -32,6 +32,15 @@ class GonePage:
     evidence: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ReturnedPage:
+    """A page that was gone and is on its site again, as deletion detection found it."""
+
+    url: Url
+    at: float
+    content_hash: str
+
+
 class ChangeKind(StrEnum):
     """What happened to a page."""
 

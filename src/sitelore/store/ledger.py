@@ -73,6 +73,7 @@ class SqlLedger(Repository):
     page_history = read_long(versions.page_history)
     changed_versions = read_long(versions.changed_versions)
     gone_pages = read_long(versions.gone_pages)
+    returned_pages = read_long(versions.returned_pages)
     save_robots = write(pages.save_robots)
     robots = read(pages.find_robots)
 

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
@@ -40,6 +41,7 @@ from sitelore.model.search import (
 )
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, Redaction
 from sitelore.model.states import RunState
+from sitelore.model.url import Url
 from sitelore.ports import Blobs, Ledger, SearchIndex
 from sitelore.times import parse_time
 
@@ -104,12 +106,14 @@ class _ChunkPolicy:
 
 @dataclass(frozen=True, slots=True)
 class _CountedPolicy:
-    """A policy with the number of pages it was derived from."""
+    """A policy with the number of pages it was derived from, and the pages that were indexed by it."""
 
     policy: _ChunkPolicy
     pages: int
     is_provisional: bool
     """Whether the site was being crawled."""
+    urls: AbstractSet[Url] | None = None
+    """The pages whose chunks were made by it, if the update was interrupted; None: all pages."""
 
 
 @dataclass(slots=True)
@@ -122,13 +126,14 @@ class Indexer:
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's redaction options."""
     sizes: ChunkSizes = field(default_factory=ChunkSizes)
-    _policies: dict[SiteId, _CountedPolicy] = field(default_factory=dict)
+    _policies: dict[SiteId, list[_CountedPolicy]] = field(default_factory=dict)
+    """By site: the policies of interrupted updates, the latest first, and that of the last complete one in this process."""
 
     async def catch_up(self, stats: SiteIndexStats) -> AsyncGenerator[tuple[IndexProgress, IndexWritten], None]:
         """Index all pages that wait, one batch at a time. If interrupted, the next call continues."""
-        before, counted = await self._policies_of(stats)
-        policy = counted.policy
-        self._policies.pop(stats.site, None)  # until all pages are of one policy
+        earlier = self._policies.get(stats.site, [])
+        counted = await self._next_policy(stats, earlier)
+        policy, urls = counted.policy, set[Url]()
         await self.search_index.open_epoch(stats.site, policy.epoch)
         total = IndexWritten()
         progress = IndexProgress(pages=await self._waiting(stats))
@@ -137,10 +142,14 @@ class Indexer:
             started_at = time.perf_counter()
             after = str(pages[-1].url)
             documents = await asyncio.gather(*(self._load(page.document) for page in pages))
-            indexed, kept = await asyncio.to_thread(_index_all, pages, documents, policy, before)
+            self._policies.pop(stats.site, None)  # while it is not known whether the batch is written
+            indexed, kept = await asyncio.to_thread(_index_all, pages, documents, policy, earlier)
             if kept:
                 await self.search_index.keep_chunks(stats.site, policy.epoch, kept)
             written = await self.search_index.write_pages(stats.site, policy.epoch, indexed)
+            urls.update(page.url for page in indexed)
+            urls.update(page.url for page in kept)
+            self._policies[stats.site] = [replace(counted, urls=urls), *earlier]
             metrics.INDEXED.inc(len(indexed))
             metrics.INDEXING.observe(time.perf_counter() - started_at)
             total = _sum(total, replace(written, pages=written.pages + len(kept)))
@@ -148,25 +157,24 @@ class Indexer:
             chunks = progress.chunks + written.added + written.kept
             progress = replace(progress, pages=max(progress.pages, done), pages_done=done, chunks=chunks)
             yield progress, total
-        self._policies[stats.site] = counted
+        self._policies[stats.site] = [replace(counted, urls=None)]
 
     def is_provisional(self, site: SiteId) -> bool:
         """Whether the last update of a site was made while it was crawled, before it was known what repeats on its pages."""
-        return site in self._policies and self._policies[site].is_provisional
+        return site in self._policies and self._policies[site][0].is_provisional
 
-    async def _policies_of(self, stats: SiteIndexStats) -> tuple[_ChunkPolicy | None, _CountedPolicy]:
-        """The policy of the last complete update in this process, and the one of this update.
+    async def _next_policy(self, stats: SiteIndexStats, earlier: Sequence[_CountedPolicy]) -> _CountedPolicy:
+        """The policy of this update.
 
         What repeats on a site is counted over all of its pages, and changes with every page of a first crawl. While a site is
         crawled, it is counted again when the site has grown to four times its size, and at the end.
         """
-        before = self._policies.get(stats.site)
         runs, _ = await self.ledger.list_runs(RunListing(site=stats.name, limit=1))
         is_crawled = bool(runs) and runs[0].state is RunState.RUNNING
-        if before is not None and is_crawled and stats.pages < _GROWTH * max(before.pages, _MIN_COUNTED_PAGES):
-            return before.policy, before
+        if earlier and is_crawled and stats.pages < _GROWTH * max(earlier[0].pages, _MIN_COUNTED_PAGES):
+            return earlier[0]
         policy = await self._chunk_policy(stats, runs[0].settings if runs else CrawlSettings())
-        return before.policy if before is not None else None, _CountedPolicy(policy, stats.pages, is_crawled)
+        return _CountedPolicy(policy, stats.pages, is_crawled)
 
     async def _waiting(self, stats: SiteIndexStats) -> int:
         sites = await self.search_index.site_stats()
@@ -189,16 +197,17 @@ def _index_all(
     pages: Sequence[PageToIndex],
     documents: Sequence[_StoredDocument | None],
     policy: _ChunkPolicy,
-    before: _ChunkPolicy | None,
+    earlier: Sequence[_CountedPolicy],
 ) -> tuple[list[IndexedPage], list[PageToIndex]]:
     """Chunk the pages whose document was read; the others keep their chunks and wait. Also gives pages whose chunks stay.
 
-    `before`: the policy by which the present chunks were made, if this process made them.
+    `earlier`: the policies by which this process made the present chunks, the latest first.
     """
     indexed, kept = [], []
     for page, document in zip(pages, documents, strict=True):
         if document is None:
             continue
+        before = next((made.policy for made in earlier if made.urls is None or page.url in made.urls), None)
         if before is not None and page.has_chunks and _gives_equal_chunks(page, document, before, policy):
             kept.append(page)
         else:

@@ -271,7 +271,7 @@ def _reach_back(
             shared = count_tokens(text[place : piece.end])
             if not limits.allows(shared, later.tokens + shared):
                 continue
-            tokens = count_tokens(text[place : later.end])
+            tokens = _joined_tokens(text, place, later)
             if limits.allows(shared, tokens) and tokens <= limits.max_chunk_tokens:
                 suits_both = limits.allows(shared, earlier_tokens + shared)
                 fitting.append((not suits_both, number, OverlappedSpan(place, later.end, tokens)))
@@ -280,6 +280,14 @@ def _reach_back(
         if fitting:
             return min(fitting, key=lambda fit: fit[:2])[2]
     return None
+
+
+def _joined_tokens(text: str, place: int, later: OverlappedSpan) -> int:
+    """The tokens of a chunk that is extended to an earlier place."""
+    # No token goes on after a newline, unless with white space: then the two parts may be counted separately.
+    if text.startswith("\n", later.start - 1) and not text[later.start].isspace():
+        return count_tokens(text[place : later.start]) + later.tokens
+    return count_tokens(text[place : later.end])
 
 
 def _reach_forward(

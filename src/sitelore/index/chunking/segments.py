@@ -6,14 +6,14 @@ cl100k_base does, offline: the vocabulary is part of the library.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from splintr import AnyTokenizer, Tokenizer
+from splintr import Tokenizer
 
 from sitelore.index.chunking.sentences import sentence_starts, split_points
 from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent
@@ -24,19 +24,21 @@ _PART_TOKENS = 48  # of a sentence that is too long: small enough to reach the r
 _LONG_SENTENCE_TOKENS = 72
 _MAX_IGNORED_SPACES = 8
 _COLONS = (":", "\uff1a")
+_HARD_BREAKS = ("  ", "\\", "<br>")
 
 
 def count_tokens(text: str) -> int:
     """Count the tokens of a text, in linear time. Special tokens such as `<|endoftext|>` count as ordinary text."""
+    encode = _encoder()
     try:
-        return len(_tokenizer().encode_ordinary(text))
+        return len(encode(text))
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8 encoding
-        return len(_tokenizer().encode_ordinary(text.encode("utf-8", "replace").decode()))
+        return len(encode(text.encode("utf-8", "replace").decode()))
 
 
 @cache
-def _tokenizer() -> AnyTokenizer:
-    return Tokenizer.from_pretrained(_ENCODING)
+def _encoder() -> Callable[[str], list[int]]:
+    return Tokenizer.from_pretrained(_ENCODING).encode_ordinary
 
 
 class BoundaryRank(IntEnum):
@@ -123,7 +125,7 @@ def _split_prose(text: str, block: MarkdownBlock, rank: int) -> Iterable[Segment
     start = block.start
     for last, line in pairwise(block.lines):
         indent = item_indent(text, line)
-        if indent is not None or _ends_in_hard_break(text, last):
+        if indent is not None or text.endswith(_HARD_BREAKS, last.start, last.end):
             _add_sentences(segments, text, start, last.end, rank)
             rank, start = _line_rank(text, line, indent), line.start
     _add_sentences(segments, text, start, block.end, rank)
@@ -134,10 +136,6 @@ def _line_rank(text: str, line: MarkdownLine, indent: int | None) -> int:
     if indent is None:
         return BoundaryRank.CLAUSE if text[line.start : line.end].lstrip()[:1].islower() else BoundaryRank.SENTENCE
     return BoundaryRank.ITEM if indent == 0 else BoundaryRank.SENTENCE
-
-
-def _ends_in_hard_break(text: str, line: MarkdownLine) -> bool:
-    return text.endswith(("  ", "\\", "<br>"), line.start, line.end)
 
 
 def _add_sentences(segments: list[Segment], text: str, start: int, end: int, rank: int) -> None:

@@ -6,10 +6,7 @@ import logging
 import re
 from pathlib import Path
 
-from sitelore.index.embeddings.endpoint import Endpoint
 from sitelore.index.embeddings.local import LocalEmbedder, find_model
-from sitelore.index.embeddings.remote import RemoteEmbedder
-from sitelore.index.embeddings.reranker import RemoteReranker
 from sitelore.model.errors import UsageError
 from sitelore.model.url import Url
 from sitelore.ports import Embedder, Reranker
@@ -47,6 +44,9 @@ def _local_if_installed() -> Embedder | None:
 
 
 def _remote(spec: str, key: str) -> Embedder:
+    from sitelore.index.embeddings.endpoint import Endpoint  # noqa: PLC0415 HTTP takes long to import, and most have no endpoint
+    from sitelore.index.embeddings.remote import RemoteEmbedder  # noqa: PLC0415 see above
+
     match = _REMOTE.fullmatch(spec)
     base = Url.parse(match["base"]) if match else None
     if match is None or base is None:
@@ -61,6 +61,9 @@ def reranker_for(spec: str, key: str = "") -> Reranker | None:
     spec = spec.strip()
     if not spec:
         return None
+    from sitelore.index.embeddings.endpoint import Endpoint  # noqa: PLC0415 as in `_remote`
+    from sitelore.index.embeddings.reranker import RemoteReranker  # noqa: PLC0415 as in `_remote`
+
     match = _RERANKER.fullmatch(spec)
     base = Url.parse(match["base"]) if match else None
     if match is None or base is None:

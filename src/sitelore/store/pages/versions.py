@@ -16,7 +16,7 @@ import msgspec
 import sqlalchemy as sa
 import zstandard
 
-from sitelore.model.changes import ChangedVersion, GonePage
+from sitelore.model.changes import ChangedVersion, GonePage, ReturnedPage
 from sitelore.model.document import PageLink
 from sitelore.model.frontier import LinkBetweenPages, PageUpdate, PageVersion
 from sitelore.model.ids import NO_TEXT, SiteId, TenantId
@@ -390,3 +390,21 @@ def gone_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, since: float
         )
         for row in conn.execute(gone, {"tenant": tenant, "site": site})
     ]  # fmt: skip
+
+
+_returned = (
+    sa.select(*site_urls.c["url", "long_url"], *pages.c["presence_at", "content_hash"])
+    .select_from(PAGES_WITH_URL)
+    .where(OF_SITE, sa.text("presence = 'PRESENT' AND evidence IS NOT NULL"))
+    .order_by(site_urls.c.url)
+)
+"""Only pages that were gone before have evidence of their presence (`frontier/presence.py`)."""
+
+
+def returned_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, since: float, until: float) -> list[ReturnedPage]:
+    """Pages that were gone, and were found to exist again in the period, by URL."""
+    returned = _returned.where(pages.c.presence_at > since, pages.c.presence_at <= until)
+    return [
+        ReturnedPage(Url.trusted(row.long_url or row.url), row.presence_at, row.content_hash)
+        for row in conn.execute(returned, {"tenant": tenant, "site": site})
+    ]
