@@ -33,7 +33,7 @@ def sitelore(*, full: bool = False) -> Extract:
     import zstandard
 
     from sitelore.extract.content import block_scorer
-    from sitelore.extract.malloc_tuning import give_back_large_blocks
+    from sitelore.extract.process_memory import give_back_large_blocks
     from sitelore.extract.page import read
     from sitelore.model.document import ReadOptions
     from sitelore.model.response import Response

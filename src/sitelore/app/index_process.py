@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitelore.app.logs import log_as_json
-from sitelore.extract.malloc_tuning import share_one_heap
+from sitelore.extract.process_memory import collect_garbage_seldom, share_one_heap
 from sitelore.extras import missing_libraries
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _FINISH = b"finish\n"
 _GRACE_S = 5.0
 _SAY_AFTER_S = 2.0
 _LEADER = "index process"
-_GC_THRESHOLD = 20_000
 
 
 @asynccontextmanager
@@ -123,9 +122,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 async def _index(data: Path) -> None:
     from sitelore.app.wiring import build_app  # noqa: PLC0415 after the niceness is set
-    from sitelore.crawl.search import indexer  # noqa: F401, PLC0415 see `_collect_garbage_seldom`
+    from sitelore.crawl.search import indexer  # noqa: F401, PLC0415 imported before garbage is collected
 
-    _collect_garbage_seldom()
+    collect_garbage_seldom()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     lines = asyncio.StreamReader()
@@ -137,13 +136,6 @@ async def _index(data: Path) -> None:
             await app.search.update_lexical_index(asyncio.Event())
 
 
-def _collect_garbage_seldom() -> None:
-    """Enable garbage collection, which takes a tenth of the time otherwise. Imported modules stay and are left out of it."""
-    gc.freeze()
-    gc.set_threshold(_GC_THRESHOLD, 20, 20)
-    gc.enable()
-
-
 async def _read_command(lines: asyncio.StreamReader, stop: asyncio.Event) -> bool:
     """Wait for the end of the input; whether the last pages are to be indexed."""
     command = await lines.read()
@@ -153,7 +145,7 @@ async def _read_command(lines: asyncio.StreamReader, stop: asyncio.Event) -> boo
 
 def main() -> None:
     """Run the process until its standard input ends."""
-    gc.disable()  # imports create no garbage
+    gc.disable()
     share_one_heap()
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True, help="not read where the environment names servers")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 _PLAIN_WIDTH = 110
-_GC_THRESHOLD = 10_000
 _Result = TypeVar("_Result")
 
 Data = Annotated[
@@ -62,18 +61,6 @@ def run_async(work: Coroutine[Any, Any, _Result]) -> _Result:
     import asyncio
 
     return asyncio.run(work)
-
-
-def enable_garbage_collection() -> None:
-    """Enable garbage collection, which `main` disabled, in a crawl or a server. Call it when everything is imported.
-
-    Imported modules stay for the life of the process and are left out of it, and it runs less often than Python's default.
-    """
-    import gc
-
-    gc.freeze()
-    gc.set_threshold(_GC_THRESHOLD, 20, 20)
-    gc.enable()
 
 
 def data_console() -> Console:

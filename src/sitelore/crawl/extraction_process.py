@@ -37,7 +37,6 @@ SIZE_BYTES = 4
 """Length of the size prefix of every message."""
 _MAX_INTERNED = 20_000
 _MAX_INTERNED_CHARS = 200
-_GC_THRESHOLD = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +145,9 @@ SITEMAP = msgspec.msgpack.Decoder(SitemapReading, dec_hook=_typed)
 
 def main(memory_bytes: int) -> None:
     """Read length-prefixed jobs from stdin and write length-prefixed answers to stdout."""
-    gc.disable()  # imports create no garbage, and looking for it takes time
-    from sitelore.extract.malloc_tuning import give_back_large_blocks  # noqa: PLC0415 as below
+    gc.disable()
     from sitelore.extract.page import read  # noqa: PLC0415 the pool imports this module for its messages, and never extracts
+    from sitelore.extract.process_memory import collect_garbage_seldom, give_back_large_blocks  # noqa: PLC0415 as below
 
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     give_back_large_blocks()
@@ -158,9 +157,7 @@ def main(memory_bytes: int) -> None:
     widen(0)
     widen(sink)
     decoder = job_decoder()
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(_GC_THRESHOLD, 20, 20)
+    collect_garbage_seldom()
     _write(sink, READY)
     while (job := _next_job(sys.stdin.buffer, decoder)) is not None:
         answer = _answer(job, read)

@@ -23,9 +23,9 @@ from sitelore.extract.content.documentation import PageFacts
 from sitelore.extract.content.main_content import Content, Title, find_title, main_content, place_title
 from sitelore.extract.content.visibility import Hiding, drop_hidden, drop_unseen, read_hiding, shown
 from sitelore.extract.links import NO_LINKS, PageLinks, PageResolver, find_links, read_anchors, resolver_for
-from sitelore.extract.malloc_tuning import LARGE_PAGE, memory_for_page
 from sitelore.extract.markdown import Written, prepare, write
 from sitelore.extract.metadata import Metadata, collect_elements, links_of, read_metadata, read_robots
+from sitelore.extract.process_memory import LARGE_PAGE, memory_for_page
 from sitelore.extract.redaction.redactor import (
     RedactedSource,
     Redactor,

@@ -77,7 +77,7 @@ def audit(
 ) -> int:
     """Show what is wrong with a crawled site. Findings are stored with their history over runs."""
     from sitelore.app.audit.reports import json_report, write_csv_reports
-    from sitelore.extract.malloc_tuning import share_one_heap
+    from sitelore.extract.process_memory import share_one_heap
 
     share_one_heap()
     rules = selected_rules(rule)

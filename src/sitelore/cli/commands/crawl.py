@@ -21,7 +21,6 @@ from sitelore.cli.console import (
     counted,
     data_console,
     data_option,
-    enable_garbage_collection,
     log_everything,
     note,
     one_of,
@@ -367,7 +366,7 @@ def run_crawl(settings: CrawlSettings, output: OutputOptions, access: Access = N
 
 
 def _run(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions, access: Access) -> int:
-    from sitelore.extract.malloc_tuning import share_one_heap
+    from sitelore.extract.process_memory import share_one_heap
 
     share_one_heap()
     return run_async(_crawl_and_report(choose_run, output, access))
@@ -382,13 +381,14 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
     from sitelore.export.formats import recorded_formats
+    from sitelore.extract.process_memory import collect_garbage_seldom
     from sitelore.model.response import RenderReason
 
     indexing = index_while_crawling(output.data, enabled=output.index, on_wait=_note_last_pages)
     async with build_app(output.data, writing=True) as plain_app, indexing:
         app = plain_app.with_access(access)
         check_access(app.access)
-        enable_garbage_collection()
+        collect_garbage_seldom()
         run = await choose_run(app)
         pages_before = (await app.ledger.counts(run.id)).pages if run.started_at else 0
         output = replace(output, outputs=output.outputs | recorded_formats(output.out, run.site_name))

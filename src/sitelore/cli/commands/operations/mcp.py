@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sitelore.app.wiring import build_app
-from sitelore.cli.console import DATA, Data, enable_garbage_collection, run_async
+from sitelore.cli.console import DATA, Data, run_async
 from sitelore.extras import missing_libraries, require_extra
 from sitelore.model.errors import SiteloreError, UsageError
 
@@ -75,13 +75,14 @@ def mcp_asgi_app(app: App) -> McpApp | None:
 async def _serve_http(data: Path, listening: socket, settings: ApiSettings, *, allow_crawl: bool) -> None:
     import asyncio
 
+    from sitelore.extract.process_memory import collect_garbage_seldom
     from sitelore.serve.context import AccessControl, context_of
     from sitelore.serve.mcp.transports import McpApp
     from sitelore.serve.server import serve_mcp
 
     with listening:
         async with build_app(data, writing=allow_crawl, serving=True) as app:
-            enable_garbage_collection()
+            collect_garbage_seldom()
             is_current = asyncio.Event()
 
             async def background(stop: asyncio.Event) -> None:
@@ -98,13 +99,14 @@ async def _serve_stdio(data: Path, *, allow_crawl: bool) -> None:
     import os
     import signal
 
+    from sitelore.extract.process_memory import collect_garbage_seldom
     from sitelore.serve.mcp.transports import serve_stdio
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with build_app(data, writing=allow_crawl, serving=True) as app:
-        enable_garbage_collection()
+        collect_garbage_seldom()
         is_current = asyncio.Event()
         background = asyncio.create_task(_work_in_background(app, stop, is_current, allow_crawl=allow_crawl))
         serving = asyncio.create_task(serve_stdio(mcp_backend(app, is_current), may_crawl=allow_crawl))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sitelore.app.wiring import build_app
-from sitelore.cli.console import DATA, Data, enable_garbage_collection, run_async
+from sitelore.cli.console import DATA, Data, run_async
 from sitelore.model.errors import NoSuchRun, UsageError
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ async def _serve(
     from sitelore.app.demo_site import demo_site
     from sitelore.app.operations.checks import wait_for_services
     from sitelore.cli.commands.operations.mcp import mcp_asgi_app
+    from sitelore.extract.process_memory import collect_garbage_seldom
     from sitelore.platform.accounts.authentication import ONE_TIME_LOGIN
     from sitelore.serve.context import context_of
     from sitelore.serve.security.sessions import Sessions
@@ -89,7 +90,7 @@ async def _serve(
         if operator.is_scaled:
             await wait_for_services(operator)
         async with build_app(data, writing=True, serving=True) as app:
-            enable_garbage_collection()
+            collect_garbage_seldom()
             settings = replace(settings, has_stored_tokens=await app.accounts.directory.has_tokens())
             site = None if operator.is_scaled else cache(lambda: demo.enter_context(demo_site()))
             login = await Sessions(app.accounts.sessions).new_login(ONE_TIME_LOGIN)
@@ -127,7 +128,7 @@ def worker(
     from sitelore.app.access import check_access
     from sitelore.app.logs import log_as_json
     from sitelore.app.settings import operator_settings
-    from sitelore.extract.malloc_tuning import share_one_heap
+    from sitelore.extract.process_memory import share_one_heap
     from sitelore.serve.server import listening_socket
 
     settings = operator_settings()
@@ -154,6 +155,7 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
     from sitelore.app.operations.checks import wait_for_services
     from sitelore.app.wiring import scaled
     from sitelore.background import in_background
+    from sitelore.extract.process_memory import collect_garbage_seldom
     from sitelore.serve.server import metrics_server
 
     stop = asyncio.Event()
@@ -169,7 +171,7 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
     if not await wait_for_services(settings, stop):
         return
     async with scaled(settings) as app, metrics, in_background("index process", partial(index_as_leader, app.queue)):
-        enable_garbage_collection()
+        collect_garbage_seldom()
         _LOG.info("working", extra={} if listening is None else {"metrics_port": listening.getsockname()[1]})
         await app.work(stop)
     _LOG.info("stopped")

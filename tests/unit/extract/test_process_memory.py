@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from sitelore.extract import malloc_tuning
-from sitelore.extract.malloc_tuning import memory_for_page
+from sitelore.extract import process_memory
+from sitelore.extract.process_memory import memory_for_page
 
 
 class _Library:
@@ -22,7 +22,7 @@ class _Library:
 
 def test_only_a_large_page_preallocates_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     library = _Library()
-    monkeypatch.setattr(malloc_tuning, "_glibc", lambda: library)
+    monkeypatch.setattr(process_memory, "_glibc", lambda: library)
     with memory_for_page(500_000):
         assert library.calls == []
     with memory_for_page(3_000_000):
@@ -34,21 +34,21 @@ def test_only_a_large_page_preallocates_memory(monkeypatch: pytest.MonkeyPatch) 
 
 def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    malloc_tuning._glibc.cache_clear()
+    process_memory._glibc.cache_clear()
     try:
-        malloc_tuning.give_back_large_blocks()
-        malloc_tuning.share_one_heap()
+        process_memory.give_back_large_blocks()
+        process_memory.share_one_heap()
         with memory_for_page(3_000_000):
-            assert malloc_tuning._glibc() is None
+            assert process_memory._glibc() is None
     finally:
-        malloc_tuning._glibc.cache_clear()
+        process_memory._glibc.cache_clear()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's")
 def test_threads_share_one_heap() -> None:
     code = """
 import sys, threading
-from sitelore.extract.malloc_tuning import _glibc, share_one_heap
+from sitelore.extract.process_memory import _glibc, share_one_heap
 if _glibc() is None:
     sys.exit()
 if "share" in sys.argv:

@@ -1,8 +1,11 @@
-"""Tunes glibc's malloc, so that the memory of large pages is returned to the system. Elsewhere nothing happens."""
+"""Tunes the memory of a process: how often Python collects garbage, and glibc's malloc, so that the memory of large pages is
+returned to the system. With another C library, nothing of malloc is changed.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +18,20 @@ LARGE_PAGE = 2 * 2**20
 """Bytes from which on it is worth some milliseconds to save memory while a page is read."""
 _VERY_LARGE_PAGE = 4 * 2**20
 _LARGE_PAGE_MMAP_BYTES = 2**18
+
+
+_GC_THRESHOLD = 20_000
+
+
+def collect_garbage_seldom() -> None:
+    """Enable garbage collection, less often than Python does. Call it in a long-running process when everything is imported.
+
+    Such a process disables it at its start: imports create no garbage, and looking for it takes a fifth of their time. Imported
+    modules stay for the life of the process and are left out of it.
+    """
+    gc.freeze()
+    gc.set_threshold(_GC_THRESHOLD, 20, 20)
+    gc.enable()
 
 
 def give_back_large_blocks() -> None:
