@@ -1,4 +1,4 @@
-"""Lists of a run of 50,000 URLs, and of the pages of its channel, as the dashboard requests them: time of each query, in the process of the server.
+"""Lists of a run of 50,000 URLs and of its channel as the dashboard requests them: time of each query, in the server's process.
 
     python -m bench.explorer [--urls 50000] [--postgres]
 

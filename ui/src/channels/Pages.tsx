@@ -70,7 +70,7 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
             columns={columns(setDeleting)}
             rows={pages.data.pages}
             keyOf={(page) => page.id}
-            minWidth="58rem"
+            minWidth="66rem"
             sort={filter.sort}
             isDescending={filter.order === 'desc'}
             onSort={(by) => change({ sort: by, order: filter.sort === by && filter.order === 'asc' ? 'desc' : '', offset: '' })}
@@ -104,23 +104,25 @@ function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
       label: words.url,
       sort: 'url',
       isHeader: true,
+      cell: (page) =>
+        page.crawlJobId ? (
+          <Anchor component={Link} href={address(`/runs/${page.crawlJobId}/page`, { url: page.url })} size="sm" className="one-line" title={page.url}>
+            {shownPath(page.url)}
+          </Anchor>
+        ) : (
+          <span className="one-line" title={page.url}>
+            {shownPath(page.url)}
+          </span>
+        ),
+    },
+    {
+      id: 'title',
+      label: words.title,
+      sort: 'title',
       cell: (page) => (
-        <>
-          {page.crawlJobId ? (
-            <Anchor component={Link} href={address(`/runs/${page.crawlJobId}/page`, { url: page.url })} size="sm" className="one-line" title={page.url}>
-              {shownPath(page.url)}
-            </Anchor>
-          ) : (
-            <span className="one-line" title={page.url}>
-              {shownPath(page.url)}
-            </span>
-          )}
-          {page.title && (
-            <Text size="xs" c="dimmed" className="one-line" title={page.title}>
-              {page.title}
-            </Text>
-          )}
-        </>
+        <span className="one-line" title={page.title}>
+          {page.title}
+        </span>
       ),
     },
     {

@@ -110,7 +110,7 @@ def _sorted_ids(condition: sa.ColumnElement[bool], listing: UrlListing, total: i
         source: sa.FromClause = _FILTERED_ROWS if listing.text or listing.error else WITH_URL
         return sa.select(urls.c.url_id).select_from(source).where(condition).order_by(by_key)
     column = _ORDER_COLUMNS[listing.order]
-    has_visits = listing.error or column is not urls.c.seq and column is not urls.c.depth
+    has_visits = listing.error or (column is not urls.c.seq and column is not urls.c.depth)
     source = _FILTERED_ROWS if listing.text else urls.outerjoin(visits, OF_VISIT) if has_visits else urls
     query = sa.select(urls.c.url_id).select_from(source).where(condition)
     by_column = (column, urls.c.url_id)
