@@ -311,7 +311,7 @@ def test_checks_for_issues_are_switched_and_get_other_thresholds(world: World, o
     rows = section.locator("table.rows tbody tr:not(.group)")
     expect(rows).to_have_count(0)
     section.get_by_role("button", name=re.compile("^Links")).click()
-    expect(rows.filter(has_text="Very many links")).to_have_count(1)
+    expect(rows.filter(has_text="Link to an address that has moved")).to_have_count(1)
     assert "rules.open=Links" in tab.url
     section.get_by_role("button", name="Expand all").click()
     expect(section.locator("tr.group button[aria-expanded=false]")).to_have_count(0)

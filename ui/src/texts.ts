@@ -1146,6 +1146,7 @@ export const texts = {
     why: 'Why it matters',
     fix: 'How to fix it',
     found: 'Where',
+    filter: 'Filter findings',
     status: 'State',
     statuses: { open: 'Open', regressed: 'Came back', ignored: 'Ignored', resolved: 'Resolved' } as Record<string, string>,
     noneOfRule: 'No finding matches these filters.',

@@ -54,7 +54,7 @@ export function FindingList({ site, run, label, name, filter, isMixed = false }:
     <Stack gap="sm">
       {hasChoice && (
         <ListBar
-          label={texts.urls.filterOf(label)}
+          label={texts.issues.filter}
           text={text}
           setText={(q) => set({ [`${name}.q`]: q })}
           range={{ offset, shown: pagination.returned, total: pagination.total }}
@@ -69,13 +69,15 @@ export function FindingList({ site, run, label, name, filter, isMixed = false }:
             />
           }
         >
-          <FacetButtons
-            label={texts.issues.status}
-            counts={counts}
-            chosen={statuses.filter((status) => chosen.length > 0 || counts[status])}
-            word={(status) => texts.issues.statuses[status] ?? status}
-            onChange={(picked) => set({ [`${name}.status`]: picked })}
-          />
+          {(chosen.length > 0 || Object.keys(counts).length > 1) && (
+            <FacetButtons
+              label={texts.issues.status}
+              counts={counts}
+              chosen={statuses.filter((status) => chosen.length > 0 || counts[status])}
+              word={(status) => texts.issues.statuses[status] ?? status}
+              onChange={(picked) => set({ [`${name}.status`]: picked })}
+            />
+          )}
         </ListBar>
       )}
       {findings.data.findings.length === 0 && (

@@ -17,13 +17,12 @@ const EXPORTED = 1000
 const COLUMNS: Column<manage.AuditRecord>[] = [
   { id: 'seq', label: words.columns.number, width: '4.5rem', isHeader: true, cell: (record) => record.seq },
   { id: 'at', label: words.columns.at, sort: 'at', width: TIME, cell: (record) => <Time value={record.at} /> },
-  { id: 'actor', label: words.columns.actor, sort: 'actor', cell: (record) => record.actor },
+  { id: 'actor', label: words.columns.actor, sort: 'actor', width: '14rem', cell: (record) => record.actor },
   { id: 'action', label: words.columns.action, sort: 'action', width: '12.5rem', cell: (record) => record.action },
   {
     id: 'object',
     label: words.columns.object,
     sort: 'object',
-    width: '17rem',
     cell: (record) => (
       <span className="one-line" title={record.object}>
         {record.object}
@@ -75,20 +74,8 @@ export function AuditTab() {
       >
         {log.data && (
           <>
-            <FacetButtons
-              label={words.columns.action}
-              counts={log.data.facets.by_action}
-              chosen={filter.action}
-              word={(name) => name}
-              onChange={(action) => set({ action })}
-            />
-            <FacetButtons
-              label={words.columns.actor}
-              counts={log.data.facets.by_actor}
-              chosen={filter.actor}
-              word={(name) => name}
-              onChange={(actor) => set({ actor })}
-            />
+            <Facet label={words.columns.action} counts={log.data.facets.by_action} chosen={filter.action} choose={(action) => set({ action })} />
+            <Facet label={words.columns.actor} counts={log.data.facets.by_actor} chosen={filter.actor} choose={(actor) => set({ actor })} />
           </>
         )}
       </ListBar>
@@ -127,6 +114,19 @@ export function AuditTab() {
       <Pages total={log.data?.pagination.total ?? 0} perPage={manage.PER_PAGE} />
     </Stack>
   )
+}
+
+interface FacetProps {
+  label: string
+  counts: Record<string, number>
+  chosen: readonly string[]
+  choose: (names: string[]) => void
+}
+
+/** A facet, unless it has one value alone, which filters nothing. */
+function Facet({ label, counts, chosen, choose }: FacetProps) {
+  if (chosen.length === 0 && Object.keys(counts).length < 2) return null
+  return <FacetButtons label={label} counts={counts} chosen={chosen} word={(name) => name} onChange={choose} />
 }
 
 async function records(filter: manage.AuditFilter, offset: number) {

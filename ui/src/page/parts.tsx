@@ -143,8 +143,12 @@ export function PageMedia({ run, page }: { run: string; page: Page }) {
   )
 }
 
+function kindWord(type: string): string {
+  return (texts.media.kinds as Record<string, string>)[type.toUpperCase()] ?? type
+}
+
 const MEDIA_COLUMNS: LocalColumn<Medium>[] = [
-  { id: 'type', label: texts.detail.mediaColumns.type, width: '8rem', value: (each) => each.type, facet: (word) => word, cell: (each) => each.type ?? '' },
+  { id: 'type', label: texts.detail.mediaColumns.type, width: '8rem', value: (each) => each.type, facet: kindWord, cell: (each) => kindWord(each.type ?? '') },
   {
     id: 'url',
     label: texts.detail.mediaColumns.url,

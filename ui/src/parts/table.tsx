@@ -285,7 +285,7 @@ export function LocalTable<Row>({ label, name, isOneOfSeveral, columns, rows, ke
           />
         ))}
         {names && !isFiltered && (
-          <button type="button" className="link-button" onClick={() => change({ [at('open')]: opened.length < names.length ? names : [] })}>
+          <button type="button" className="link-button small" onClick={() => change({ [at('open')]: opened.length < names.length ? names : [] })}>
             {opened.length < names.length ? texts.lineage.expandAll : texts.lineage.collapseAll}
           </button>
         )}
