@@ -320,7 +320,7 @@ async def test_the_audit_log_is_filtered_sorted_and_counted(accounts: Accounts) 
     assert await listed(order=AuditOrder.OBJECT, is_descending=False) == sorted(newest)
     assert await listed(actions=frozenset({"user.created"})) == [f"user:{user.id}"] == await listed(text="USER.cre")
     assert f"token:{created.token.id}" in await listed(text=created.token.id)
-    assert await listed(text="%") == await listed(actors=frozenset({"nobody"})) == []
+    assert await listed(text="%") == await listed(actors=frozenset({"unknown"})) == []
     [actor] = {record.entry.actor for record in (await stored.audit_records(AuditListing()))[0]}
     assert len(await listed(actors=frozenset({actor}))) == 3
     facets = await stored.audit_facets(AuditListing(actions=frozenset({"user.created"})))

@@ -100,8 +100,8 @@ async def test_findings_are_found_by_a_part_of_their_evidence(ledger: SqlLedger,
     site = await site_of(ledger)
     await store.save_findings(site, [record("a", evidence={"text": 'Sag "Grüße"'}), record("b", evidence={"count": 7})])
     for text, total in (("sag", 1), ('"Grüße"', 1), ("7", 1), ("100%", 0)):
-        listed, found = await store.list_findings(site, FindingListing(text=text))
-        assert (text, found, len(listed)) == (text, total, total)
+        listed, count = await store.list_findings(site, FindingListing(text=text))
+        assert (text, count, len(listed)) == (text, total, total)
 
 
 async def test_findings_that_a_run_did_not_have_are_read_in_parts(

@@ -70,7 +70,7 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
             columns={columns(setDeleting)}
             rows={pages.data.pages}
             keyOf={(page) => page.id}
-            minWidth="66rem"
+            minWidth="62rem"
             sort={filter.sort}
             isDescending={filter.order === 'desc'}
             onSort={(by) => change({ sort: by, order: filter.sort === by && filter.order === 'asc' ? 'desc' : '', offset: '' })}
@@ -141,7 +141,7 @@ function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
       isNumber: true,
       cell: (page) => (page.wordCount ? page.wordCount.toLocaleString() : ''),
     },
-    { id: 'read', label: words.read, sort: 'lastCrawledAt', width: '8.2rem', cell: (page) => <Day value={page.lastCrawledAt} /> },
+    { id: 'read', label: words.read, sort: 'lastCrawledAt', width: '7.8rem', cell: (page) => <Day value={page.lastCrawledAt} /> },
     {
       id: 'changed',
       label: words.changed,

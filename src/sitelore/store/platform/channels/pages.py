@@ -66,8 +66,8 @@ def list_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: Pag
     if not chosen:
         return [], conn.scalar(sa.select(sa.func.count()).select_from(every).where(condition)) or 0 if listing.offset else 0
     rows = conn.execute(_pages(tenant, site, recent, [row[0] for row in chosen]))
-    found = {row[0]: _page_of(row) for row in rows}
-    return [found[row[0]] for row in chosen], chosen[0][1]
+    by_id = {row[0]: _page_of(row) for row in rows}
+    return [by_id[row[0]] for row in chosen], chosen[0][1]
 
 
 def page_facets(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: PageListing) -> PageFacets:
