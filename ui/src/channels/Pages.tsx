@@ -103,6 +103,7 @@ function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
       id: 'url',
       label: words.url,
       sort: 'url',
+      width: '20%',
       isHeader: true,
       cell: (page) =>
         page.crawlJobId ? (

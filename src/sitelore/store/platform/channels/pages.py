@@ -63,11 +63,13 @@ def list_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: Pag
     ids = sa.select(every.c.id, sa.func.count().over()).where(condition)
     ids = ids.order_by(by.is_(None), by.desc() if listing.is_descending else by, every.c.url, every.c.id)
     chosen = conn.execute(ids.limit(listing.limit).offset(listing.offset)).all()
+    if not chosen and listing.offset:
+        return [], conn.scalar(sa.select(sa.func.count()).select_from(every).where(condition)) or 0
     if not chosen:
-        return [], conn.scalar(sa.select(sa.func.count()).select_from(every).where(condition)) or 0 if listing.offset else 0
+        return [], 0
     rows = conn.execute(_pages(tenant, site, recent, [row[0] for row in chosen]))
     by_id = {row[0]: _page_of(row) for row in rows}
-    return [by_id[row[0]] for row in chosen], chosen[0][1]
+    return [by_id[row[0]] for row in chosen if row[0] in by_id], chosen[0][1]
 
 
 def page_facets(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: PageListing) -> PageFacets:
@@ -177,19 +179,23 @@ _of_visit = sa.and_(
 )
 
 
-def _is_latest_visit(tenant: TenantId, recent: Sequence[int], url_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
-    """Whether a row of `urls` is the newest one of this URL that was visited in these runs.
+def _is_latest_visit(tenant: TenantId, recent: Sequence[int]) -> sa.ColumnElement[bool]:
+    """Whether a row of `urls` is the newest one of its URL that was visited in these runs.
 
-    A lookup for each URL, because SQLite joins a derived table of all newest rows by reading it once for each page.
+    No derived table of all newest rows: SQLite would read that once for each page.
     """
-    c = urls.alias("visited").c
+    later = urls.alias("later").c
+    # A difference and not a comparison, so that SQLite finds the rows by run and URL, and not by all later runs.
+    is_later = sa.and_(later.url_id == urls.c.url_id, later.run_number - urls.c.run_number > 0)
+    is_newest = ~sa.exists().where(_was_visited(tenant, later, recent), is_later).correlate(urls)
+    return sa.and_(_was_visited(tenant, urls.c, recent), is_newest)
+
+
+def _was_visited(tenant: TenantId, c: Any, recent: Sequence[int]) -> sa.ColumnElement[bool]:
+    """Whether a row of `urls` was visited in one of these runs, or known to be unchanged."""
     is_unchanged = sa.and_(c.state == sa.text("'SKIPPED'"), c.skip_reason.in_(_UNCHANGED))
-    newest = sa.select(sa.func.max(c.run_number)).where(
-        c.tenant_id == tenant, c.run_number.in_(recent), c.url_id == url_id, c.kind == sa.text("'page'"), c.seq.is_not(None),
-        sa.or_(c.state.in_(_VISITED), is_unchanged),
-    )  # fmt: skip
-    this_url = sa.and_(urls.c.tenant_id == tenant, urls.c.url_id == url_id)
-    return sa.and_(this_url, urls.c.run_number == newest.scalar_subquery())
+    is_visited = sa.and_(c.kind == sa.text("'page'"), c.seq.is_not(None), sa.or_(c.state.in_(_VISITED), is_unchanged))
+    return sa.and_(c.tenant_id == tenant, c.run_number.in_(recent), is_visited)
 
 
 def _pages(
@@ -233,7 +239,8 @@ def _stored_pages(tenant: TenantId, site: SiteId, recent: Sequence[int]) -> sa.S
         sa.case((p.indexed.is_not(None), 1), else_=0).label("is_indexed"), p.snapshot.label("snapshot"),
         p.content_type.label("content_type"),
     )  # fmt: skip
-    joined = PAGES_WITH_URL.outerjoin(version, current).outerjoin(urls, _is_latest_visit(tenant, recent, p.url_id))
+    latest = sa.and_(u.url_id == p.url_id, _is_latest_visit(tenant, recent))
+    joined = PAGES_WITH_URL.outerjoin(version, current).outerjoin(urls, latest)
     query = query.select_from(joined.outerjoin(visits, _of_visit).outerjoin(runs, _of_run))
     return query.where(p.tenant_id == tenant, p.site_id == site, p.alias_of.is_(None), ~_is_media(tenant))
 
@@ -261,8 +268,7 @@ def _unread_pages(tenant: TenantId, site: SiteId, recent: Sequence[int]) -> sa.S
         text.label("snapshot"), text.label("content_type"),
     )  # fmt: skip
     query = query.select_from(urls.join(site_urls, of_url).join(runs, _of_run).outerjoin(visits, _of_visit))
-    query = query.where(u.tenant_id == tenant, u.run_number.in_(recent), u.state.in_(_FAILED), ~is_stored, ~is_deleted)
-    return query.where(_is_latest_visit(tenant, recent, u.url_id))
+    return query.where(_is_latest_visit(tenant, recent), u.state.in_(_FAILED), ~is_stored, ~is_deleted)
 
 
 def _page_of(row: Any) -> ChannelPage:
