@@ -183,6 +183,12 @@ def test_pages_are_filtered_sorted_downloaded_and_opened(world: World, open_scre
     expect(rows.first).to_contain_text("/page/7")
     tab.reload()
     expect(rows.first).to_contain_text("/page/7")
+    title = tab.get_by_role("columnheader", name="Title")
+    title.get_by_role("button").click()
+    expect(rows.first).to_contain_text("Page 1")
+    title.get_by_role("button").click()
+    expect(title).to_have_attribute("aria-sort", "descending")
+    expect(rows.first).to_contain_text("Page 7")
     rows.first.get_by_role("link").click()
     expect(tab.get_by_role("heading", name="Page 7", level=1)).to_be_visible()
 
