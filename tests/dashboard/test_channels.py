@@ -30,7 +30,7 @@ TABS = (
     "/media?type=DOCUMENT",
     "/history",
     "/search",
-    "/settings",
+    "/settings?rules.open=Links&rules.open=Speed",
 )
 
 

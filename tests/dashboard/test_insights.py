@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -246,6 +247,8 @@ def screens(checked: CheckedSite) -> list[str]:
     views = ("", "diff", "chunks", "media", "issues")
     return [
         f"{checked.path}/issues", f"{checked.path}/issues?show=ignored", f"{checked.path}/issues?new=true&severity=error",
+        f"{checked.path}/issues?rule=page-gone&page-gone.q=nowhere", f"{checked.path}/issues?rule=page-gone&page-gone.q=none",
+        "/page?url=", f"/page?site={checked.site}&url={quote(f'{checked.http_server.origin}/shop/1', safe='')}&view=chunks",
         f"{checked.path}/insights", f"{checked.path}/insights?compare={checked.runs[0]}", "/sites/unknown/issues",
         f"/runs/{run}/hosts", f"/runs/{run}/events", *(checked.page("/shop/1", view) for view in views),
     ]  # fmt: skip
