@@ -1,4 +1,4 @@
-"""Lists of a run of 50,000 URLs as the run explorer requests them: time of each query, in the process of the server.
+"""Lists of a run of 50,000 URLs and of its channel as the dashboard requests them: time of each query, in the server's process.
 
     python -m bench.explorer [--urls 50000] [--postgres]
 
@@ -19,15 +19,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 from bench.store import admit_seeds, database
 
-from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Settlement, Source, UrlListing, UrlOrder, Verdict
-from sitelore.model.ids import DEFAULT_TENANT, BlobKey, CleanText, RunId, WorkerId
+from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Run, Settlement, Source, UrlListing, UrlOrder, Verdict
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, CleanText, WorkerId
+from sitelore.model.platform.channels import PageListing, PageOrder
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.states import UrlState
+from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.store.engine import PostgresEngine, SqliteEngine
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.platform.channels.repository import SqlChannels
 
 _BATCH = 200
 _REPETITIONS = 5
@@ -49,7 +52,7 @@ def _settlement(lease: Lease) -> Settlement:
     return Settlement(lease, Verdict(UrlState.VISITED, 200), Effects(page=page, fetched=True), time.time())
 
 
-async def _run_of(ledger: SqlLedger, urls: int) -> RunId:
+async def _run_of(ledger: SqlLedger, urls: int) -> Run:
     settings = CrawlSettings(seeds=("https://site.example/",))
     seeds = [Offer(_url(n), 0, Source.SEED, position=n) for n in range(urls)]
     run = await ledger.create_run("site", settings, seeds, time.time())
@@ -63,17 +66,23 @@ async def _run_of(ledger: SqlLedger, urls: int) -> RunId:
             continue
         await ledger.settle([_settlement(lease) for lease in held])
         done += len(held)
-    return run.id
+    await ledger.end_run(run.id, RunState.COMPLETED, time.time())
+    return run
 
 
-def _queries(ledger: SqlLedger, run: RunId, urls: int) -> Mapping[str, Callable[[], Awaitable[Any]]]:
-    rows, facets = partial(ledger.list_run_urls, run), partial(ledger.url_facets, run)
+def _queries(ledger: SqlLedger, channels: SqlChannels, run: Run, urls: int) -> Mapping[str, Callable[[], Awaitable[Any]]]:
+    rows, facets = partial(ledger.list_run_urls, run.id), partial(ledger.url_facets, run.id)
+    pages = partial(channels.pages, run.site)
     missing = frozenset({UrlState.NOT_FOUND})
     return {
         "first page": lambda: rows(UrlListing(limit=_LIMIT)),
         "last page": lambda: rows(UrlListing(limit=_LIMIT, offset=urls - _LIMIT)),
         "by URL": lambda: rows(UrlListing(limit=_LIMIT, order=UrlOrder.NORMALIZED_URL)),
         "by time of visit, last page": lambda: rows(UrlListing(limit=_LIMIT, order=UrlOrder.VISITED_AT, offset=urls - _LIMIT)),
+        "by title": lambda: rows(UrlListing(limit=_LIMIT, order=UrlOrder.TITLE)),
+        "by title, descending, last page": lambda: rows(
+            UrlListing(limit=_LIMIT, order=UrlOrder.TITLE, descending=True, offset=urls - _LIMIT)
+        ),
         "by depth, descending": lambda: rows(UrlListing(limit=_LIMIT, order=UrlOrder.DEPTH, descending=True)),
         "not found": lambda: rows(UrlListing(missing, limit=_LIMIT)),
         "text filter, many match": lambda: rows(UrlListing(limit=_LIMIT, text="things")),
@@ -81,10 +90,16 @@ def _queries(ledger: SqlLedger, run: RunId, urls: int) -> Mapping[str, Callable[
         "cause of error": lambda: rows(UrlListing(limit=_LIMIT, error="timeout")),
         "facets": lambda: facets(UrlListing()),
         "facets, text filter": lambda: facets(UrlListing(text="things")),
-        "hosts": lambda: ledger.host_progress(run, 1_000),
-        "neighbours": lambda: ledger.page_neighbours(run, _url(urls // 2 + 5)),
-        "aliases": lambda: ledger.page_aliases(run, _url(urls // 2 + 5), 1_000),
-        "statistics": lambda: ledger.counts(run),
+        "hosts": lambda: ledger.host_progress(run.id, 1_000),
+        "neighbours": lambda: ledger.page_neighbours(run.id, _url(urls // 2 + 5)),
+        "aliases": lambda: ledger.page_aliases(run.id, _url(urls // 2 + 5), 1_000),
+        "statistics": lambda: ledger.counts(run.id),
+        "channel: first page": lambda: pages(PageListing(limit=_LIMIT)),
+        "channel: by URL": lambda: pages(PageListing(limit=_LIMIT, order=PageOrder.URL)),
+        "channel: by title": lambda: pages(PageListing(limit=_LIMIT, order=PageOrder.TITLE)),
+        "channel: by title, last page": lambda: pages(PageListing(limit=_LIMIT, order=PageOrder.TITLE, offset=urls - _LIMIT)),
+        "channel: text filter": lambda: pages(PageListing(limit=_LIMIT, text="things")),
+        "channel: facets": lambda: channels.page_facets(run.site, PageListing()),
     }
 
 
@@ -92,7 +107,12 @@ async def measure(engine: SqliteEngine | PostgresEngine, urls: int) -> None:
     """Settle the site and print the times."""
     ledger = SqlLedger(engine, DEFAULT_TENANT)
     run = await _run_of(ledger, urls)
-    for name, query in _queries(ledger, run, urls).items():
+    if isinstance(engine, PostgresEngine):
+        # Autovacuum does it within a minute of such a change; before, no query over so many rows has a good plan.
+        connection = await asyncpg.connect(engine.name)
+        await connection.execute("ANALYZE")
+        await connection.close()
+    for name, query in _queries(ledger, SqlChannels(engine, DEFAULT_TENANT), run, urls).items():
         times, cpu = [], []
         for _ in range(_REPETITIONS):
             started, cpu_before = time.perf_counter(), time.process_time()

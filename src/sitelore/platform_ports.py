@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sitelore.model.platform.accounts import (
         AccountChange,
         AuditEntry,
+        AuditFacets,
+        AuditListing,
         AuditRecord,
         EntryFor,
         StoredToken,
@@ -181,10 +183,11 @@ class AuditLog(Protocol):
     async def record(self, entry: AuditEntry) -> AuditRecord:
         """Add an entry. Adding it again changes nothing."""
 
-    async def audit_records(
-        self, limit: int, offset: int, action: str = "", subject: str = ""
-    ) -> tuple[list[AuditRecord], int]:
-        """A page of the records, newest first, and the total; only those of this action, or about this object."""
+    async def audit_records(self, listing: AuditListing) -> tuple[list[AuditRecord], int]:
+        """A page of the records, and the total."""
+
+    async def audit_facets(self, listing: AuditListing) -> AuditFacets:
+        """How many records pass the other filters of a list, the most frequent actions and actors first."""
 
     def audit_chain(self) -> AsyncIterator[AuditRecord]:
         """All records in the order of the chain."""

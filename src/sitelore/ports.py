@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         ExternalCheck,
         FindingListing,
         FindingRecord,
+        FindingStatus,
         Ignore,
         LlmsTxt,
         RuleFindings,
@@ -642,6 +643,9 @@ class AuditStore(Protocol):
 
     async def list_findings(self, site: SiteId, listing: FindingListing) -> tuple[list[FindingRecord], int]:
         """A page of the findings of a site, the worst first, and how many match."""
+
+    async def findings_by_status(self, site: SiteId, listing: FindingListing) -> dict[FindingStatus, int]:
+        """How many findings pass the other filters of a list, by status."""
 
     async def findings_by_rule(self, site: SiteId, listing: FindingListing, run: str) -> list[RuleFindings]:
         """The findings of a list by rule, the worst first. `run`: the one whose new findings are counted."""

@@ -6,6 +6,8 @@ import re
 
 from tests.conventions.project import ROOT
 
+from sitelore.audit.catalogue import RULES
+
 SOURCES = ROOT / "ui" / "src"
 # Words between tags, and in attributes that people read or hear.
 _BETWEEN_TAGS = re.compile(r"(?:^\s*|[\"'}\w]>)([A-Z][a-z]+(?: [\w',.-]+)*[.!?…]?)(?:</|\s*$)")
@@ -42,3 +44,13 @@ def test_every_group_of_texts_is_used() -> None:
     used = {name.partition(".")[0] for name in _TEXT.findall(code)} | set(re.findall(r"texts\[(\w+)\]", code))
     assert len(groups) > 20
     assert [group for group in groups if group not in used] == []
+
+
+def test_every_threshold_of_a_rule_has_a_name_and_a_unit() -> None:
+    text = (SOURCES / "texts.ts").read_text(encoding="utf-8")
+    entries = re.findall(r"^      '?([\w.-]+)'?: \['([^']+)', '([^']+)'\],$", text, re.MULTILINE)
+    known = {name for name, _, _ in entries}
+    names = {(rule.id, name) for rule in RULES.values() for name in rule.thresholds}
+    assert [pair for pair in sorted(names) if not known & {pair[1], ".".join(pair)}] == []
+    used = {name for _, name in names} | {".".join(pair) for pair in names}
+    assert sorted(known - used) == []

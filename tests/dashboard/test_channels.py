@@ -30,7 +30,7 @@ TABS = (
     "/media?type=DOCUMENT",
     "/history",
     "/search",
-    "/settings",
+    "/settings?rules.open=Links&rules.open=Speed",
 )
 
 
@@ -183,6 +183,12 @@ def test_pages_are_filtered_sorted_downloaded_and_opened(world: World, open_scre
     expect(rows.first).to_contain_text("/page/7")
     tab.reload()
     expect(rows.first).to_contain_text("/page/7")
+    title = tab.get_by_role("columnheader", name="Title")
+    title.get_by_role("button").click()
+    expect(rows.first).to_contain_text("Page 1")
+    title.get_by_role("button").click()
+    expect(title).to_have_attribute("aria-sort", "descending")
+    expect(rows.first).to_contain_text("Page 7")
     rows.first.get_by_role("link").click()
     expect(tab.get_by_role("heading", name="Page 7", level=1)).to_be_visible()
 
@@ -308,12 +314,24 @@ def test_checks_for_issues_are_switched_and_get_other_thresholds(world: World, o
     section = tab.get_by_role("region", name="Checks for issues", exact=True)
     section.get_by_role("switch", name="Check links to other websites").press("Space")
     section.get_by_label("Pages without audits").fill("/page/*")
+    rows = section.locator("table.rows tbody tr:not(.group)")
+    expect(rows).to_have_count(0)
+    section.get_by_role("button", name=re.compile("^Links")).click()
+    expect(rows.filter(has_text="Link to an address that has moved")).to_have_count(1)
+    assert "rules.open=Links" in tab.url
+    section.get_by_role("button", name="Expand all").click()
+    expect(section.locator("tr.group button[aria-expanded=false]")).to_have_count(0)
+    section.get_by_role("button", name="Collapse all").click()
+    expect(rows).to_have_count(0)
     search = section.get_by_role("searchbox")
+    search.fill("sitemap-omits-page")
+    expect(rows.get_by_label(re.compile("The sitemap lists at least$"))).to_have_value("80 % of the folder")
     search.fill("title-length")
-    rows = section.locator("table.rows tbody tr")
     expect(rows).to_have_count(1)
-    limit = rows.get_by_label(re.compile("max chars$"))
+    limit = rows.get_by_label(re.compile("At most$"))
+    expect(limit).to_have_value("65 characters")
     limit.fill("77")
+    rows.get_by_label(re.compile("Name of the site in at least$")).fill("55")
     search.fill("lang-missing")
     rows.filter(has_text="lang-missing").get_by_role("switch").press("Space")
     expect(section.get_by_text("4 changes, not saved")).to_be_visible()
@@ -322,7 +340,7 @@ def test_checks_for_issues_are_switched_and_get_other_thresholds(world: World, o
     name = world.server.api.get(f"{CHANNELS}/{world.channel}")["site"]
     saved = world.server.api.get(f"/sites/{quote(name, safe='')}/audit-settings")
     assert (saved["check_links"], saved["exclude"], saved["rules"]["lang-missing"]) == (True, ["/page/*"], False)
-    assert 77 in saved["rules"]["title-length"].values()
+    assert (saved["rules"]["title-length"]["max_chars"], saved["rules"]["title-length"]["affix_share"]) == (77, 0.55)
     tab.reload()
     expect(section.get_by_role("button", name=re.compile("^Off"))).to_contain_text("1")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -51,6 +53,36 @@ def test_issues_are_counted_by_severity_and_subject_and_every_link_names_its_sou
     assert "severity=error" in tab.url
     rules = {each["rule"] for each in checked.get("/issues")["issues"] if each["severity"] == "error"}
     expect(tab.locator("h2 button")).to_have_count(len(rules))
+
+
+def test_the_findings_of_a_rule_are_filtered_paged_and_downloaded(checked: CheckedSite, open_screen: OpenScreen) -> None:
+    tab = open_screen(checked.port).open(f"{checked.path}/issues")
+    card(tab, "Page is gone")
+    region = tab.get_by_role("region", name=re.compile("Page is gone"))
+    own = checked.get("/findings?rule=page-gone&limit=1000")["findings"]
+    listed = region.locator(".finding")
+    expect(listed).to_have_count(len(own))
+    region.get_by_role("searchbox").fill("nowhere")
+    expect(listed).to_have_count(1)
+    assert "rule=page-gone" in tab.url
+    assert "page-gone.q=nowhere" in tab.url
+    with tab.expect_download() as download:
+        region.get_by_role("link", name="JSON").click()
+    assert [each["url"] for each in json.loads(download.value.path().read_text())] == [f"{checked.http_server.origin}/nowhere"]
+    tab.reload()
+    expect(listed).to_have_count(1)
+    region.get_by_role("searchbox").fill("no such finding")
+    expect(region.get_by_text("No finding matches these filters.")).to_be_visible()
+    region.get_by_role("button", name="Clear filters").last.click()
+    expect(listed).to_have_count(len(own))
+    states = checked.get("/findings?rule=page-gone")["by_status"]
+    assert states["open"] == len(own)
+
+    card(tab, "Page without a title")
+    title = tab.get_by_role("region", name=re.compile("Page without a title"))
+    expect(title.locator(".finding")).to_have_count(1)
+    card(tab, "Page is gone")
+    assert "rule=page-gone" not in tab.url
 
 
 def test_a_fix_is_shown_as_html_before_and_after(checked: CheckedSite, open_screen: OpenScreen) -> None:
@@ -215,6 +247,8 @@ def screens(checked: CheckedSite) -> list[str]:
     views = ("", "diff", "chunks", "media", "issues")
     return [
         f"{checked.path}/issues", f"{checked.path}/issues?show=ignored", f"{checked.path}/issues?new=true&severity=error",
+        f"{checked.path}/issues?rule=page-gone&page-gone.q=nowhere", f"{checked.path}/issues?rule=page-gone&page-gone.q=none",
+        "/page?url=", f"/page?site={checked.site}&url={quote(f'{checked.http_server.origin}/shop/1', safe='')}&view=chunks",
         f"{checked.path}/insights", f"{checked.path}/insights?compare={checked.runs[0]}", "/sites/unknown/issues",
         f"/runs/{run}/hosts", f"/runs/{run}/events", *(checked.page("/shop/1", view) for view in views),
     ]  # fmt: skip

@@ -73,7 +73,9 @@ def test_a_newcomer_gets_from_the_link_to_a_schedule_without_a_dead_end(tmp_path
         expect(tab.get_by_text("not indexed yet")).to_have_count(0, timeout=60_000)
         tab.get_by_role("searchbox").fill("nets")
         tab.keyboard.press("Enter")
-        expect(tab.get_by_role("link", name="Nets").first).to_be_visible()
+        way.click(tab.get_by_role("main").get_by_role("link", name="Nets").first)
+        expect(tab.get_by_role("heading", name="Nets", level=1)).to_be_visible()
+        expect(tab.locator(".wanted")).to_be_in_viewport()
         way.reached("search")
 
         way.click(tab.get_by_role("navigation", name="Main").get_by_role("link", name="Channels"))

@@ -57,9 +57,17 @@ def test_a_newcomer_gets_from_the_link_to_a_page_and_a_search(tmp_path: Path, op
         tab.get_by_role("searchbox").fill("politeness")
         tab.get_by_role("button", name="Search").click()
         first = tab.get_by_role("listitem").filter(has=tab.locator("mark")).first
-        expect(first.get_by_role("link", name="Politeness")).to_have_attribute(
+        expect(first.get_by_role("link", name="Open on the website")).to_have_attribute(
             "href", re.compile(r"/articles/politeness#:~:text=")
         )
+        passage = first.locator("mark").first.inner_text()
+        first.get_by_role("link", name="Politeness").click()
+        expect(tab.get_by_role("tab", name="Passages")).to_have_attribute("aria-selected", "true")
+        expect(tab.locator(".wanted")).to_be_focused()
+        expect(tab.locator(".wanted")).to_be_in_viewport()
+        expect(tab.locator(".wanted")).to_contain_text(passage)
+        tab.go_back()
+        expect(tab.get_by_role("searchbox")).to_have_value("politeness")
 
         tab.get_by_role("link", name="Channels").click()
         expect(tab.get_by_role("heading", name="Add your first website")).to_be_visible()

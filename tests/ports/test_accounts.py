@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +18,9 @@ from sitelore.model.platform.accounts import (
     MCP_SCOPES,
     TENANT_SCOPES,
     AuditEntry,
+    AuditFacets,
+    AuditListing,
+    AuditOrder,
     Caller,
     TokenKind,
     TokenScope,
@@ -96,7 +100,7 @@ async def test_a_change_without_its_entry_in_the_audit_log_is_no_change(accounts
     made = await channels.recording(entry_for).create_channel("a.test", "A", "https://a.test/", ChannelSettings(), NOW)
     assert made is not None
     await channels.recording(lambda _: None).create_channel("b.test", "B", "https://b.test/", ChannelSettings(), NOW)
-    records, _ = await own.audit_records(10, 0)
+    records, _ = await own.audit_records(AuditListing(10))
     assert [(record.entry.action, record.entry.object) for record in records] == [("channel.created", f"channel:{made.id}")]
 
 
@@ -286,15 +290,41 @@ async def test_two_owners_who_leave_at_the_same_moment_do_not_both_leave(account
 async def test_the_audit_log_is_a_chain_without_gaps_over_concurrent_changes(accounts: Accounts) -> None:
     await asyncio.gather(*(accounts.of().create_token(TokenRequest(f"token {number}")) for number in range(20)))
     stored = accounts.of().accounts
-    records, total = await stored.audit_records(100, 0)
+    records, total = await stored.audit_records(AuditListing())
     assert [record.seq for record in records] == list(range(20, 0, -1))
     assert total == 20
     assert {record.entry.action for record in records} == {"token.created"}
     check = await check_chain(stored.audit_chain())
     assert (check.records, check.broken_at, check.last_hash) == (20, None, records[0].hash)
     assert await stored.record(records[0].entry) == records[0], "an entry is stored once"
-    one, count = await stored.audit_records(5, 0, "token.created", records[3].entry.object)
+    one, count = await stored.audit_records(
+        AuditListing(5, actions=frozenset({"token.created"}), subject=records[3].entry.object)
+    )
     assert (one, count) == ([records[3]], 1)
+
+
+async def test_the_audit_log_is_filtered_sorted_and_counted(accounts: Accounts) -> None:
+    own = accounts.of()
+    user = await own.create_user("person@people.test", UserRole.MEMBER)
+    created = await own.create_token(TokenRequest("first"))
+    await own.create_token(TokenRequest("second"))
+    stored = own.accounts
+
+    async def listed(**filters: Any) -> list[str]:
+        records, total = await stored.audit_records(AuditListing(**filters))
+        assert total == len(records)
+        return [record.entry.object for record in records]
+
+    newest = await listed()
+    assert await listed(is_descending=False) == newest[::-1]
+    assert await listed(order=AuditOrder.OBJECT, is_descending=False) == sorted(newest)
+    assert await listed(actions=frozenset({"user.created"})) == [f"user:{user.id}"] == await listed(text="USER.cre")
+    assert f"token:{created.token.id}" in await listed(text=created.token.id)
+    assert await listed(text="%") == await listed(actors=frozenset({"unknown"})) == []
+    [actor] = {record.entry.actor for record in (await stored.audit_records(AuditListing()))[0]}
+    assert len(await listed(actors=frozenset({actor}))) == 3
+    facets = await stored.audit_facets(AuditListing(actions=frozenset({"user.created"})))
+    assert facets == AuditFacets({"token.created": 2, "user.created": 1}, {actor: 1})
 
 
 @pytest.mark.parametrize(
@@ -335,7 +365,7 @@ async def test_tokens_of_a_suspended_tenant_permit_nothing(accounts: Accounts, d
     caller = await accounts.caller(created.text)
     assert caller is not None
     assert caller.scopes == TENANT_SCOPES
-    log, _ = await accounts.directory.for_tenant(DEFAULT_TENANT).audit_records(9, 0)
+    log, _ = await accounts.directory.for_tenant(DEFAULT_TENANT).audit_records(AuditListing())
     assert [record.entry.action for record in log] == ["tenant.resumed", "tenant.suspended"]
     default = await accounts.directory.tenant(DEFAULT_TENANT)
     assert default is not None
@@ -364,7 +394,7 @@ async def test_a_tenant_does_not_find_the_tokens_and_users_of_another(database: 
     assert await own.accounts.find_user(user.id) is None
     assert await own.accounts.list_tokens(9, 0) == ([], 0)
     assert await own.accounts.list_users(9, 0) == ([], 0)
-    assert await own.accounts.audit_records(9, 0) == ([], 0)
+    assert await own.accounts.audit_records(AuditListing()) == ([], 0)
     assert await own.revoke_token(token.id) is None
     assert await own.rotate_token(token.id) is None
     assert not await own.delete_user(user.id)

@@ -85,6 +85,23 @@ async def test_findings_are_listed_the_worst_first_by_page_and_filter(ledger: Sq
     assert await paths(url=u("b_")) == (["b_c"], 1)
     assert await paths(opened_run="second") == (["b_c"], 1)
     assert await paths(rules=frozenset({"unknown"})) == ([], 0)
+    assert await paths(text="B_C") == (["b_c"], 1)
+    assert await paths(text="%") == (["b%"], 1)
+
+    async def by_status(**filters: object) -> dict[str, int]:
+        return dict(await store.findings_by_status(site, FindingListing(**filters)))  # type: ignore[arg-type]
+
+    assert await by_status() == {"open": 3, "resolved": 1}
+    assert await by_status(statuses=frozenset({FindingStatus.RESOLVED})) == {"open": 3, "resolved": 1}
+    assert await by_status(rules=frozenset({"title-length"}), text="b") == {"open": 1, "resolved": 1}
+
+
+async def test_findings_are_found_by_a_part_of_their_evidence(ledger: SqlLedger, store: SqlAuditStore) -> None:
+    site = await site_of(ledger)
+    await store.save_findings(site, [record("a", evidence={"text": 'Sag "Grüße"'}), record("b", evidence={"count": 7})])
+    for text, total in (("sag", 1), ('"Grüße"', 1), ("7", 1), ("100%", 0)):
+        listed, count = await store.list_findings(site, FindingListing(text=text))
+        assert (text, count, len(listed)) == (text, total, total)
 
 
 async def test_findings_that_a_run_did_not_have_are_read_in_parts(

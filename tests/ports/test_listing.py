@@ -13,7 +13,9 @@ from sitelore.crawl.runs import first_offers, start_run
 from sitelore.model.frontier import (
     Effects,
     IdempotencyKey,
+    Lease,
     Offer,
+    PageUpdate,
     Run,
     RunListing,
     RunOrder,
@@ -25,7 +27,7 @@ from sitelore.model.frontier import (
     WaveFacts,
     WavePlan,
 )
-from sitelore.model.ids import WorkerId
+from sitelore.model.ids import BlobKey, CleanText, WorkerId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
@@ -56,9 +58,16 @@ async def _crawled(ledger: SqlLedger, links: int) -> Run:
     await ledger.open_wave(run.id, 1, _admit_all)
     leases = await ledger.claim(run.id, WorkerId("w"), links // 2, NOW, 60)
     await ledger.settle(
-        [Settlement(lease, done, Effects(fetched=True), at=NOW + 1000 - lease.seq) for lease in leases]
+        [Settlement(lease, done, Effects(_page(lease), fetched=True), at=NOW + 1000 - lease.seq) for lease in leases]
     )  # the later admitted, the earlier fetched: the two orders differ
     return run
+
+
+def _page(lease: Lease) -> PageUpdate:
+    """A page whose title is in upper case for every second URL, and empty for the third."""
+    title = "" if lease.seq == 3 else f"Title {lease.seq * 7 % 10}"
+    hashed = str(lease.seq)
+    return PageUpdate(CleanText(title.upper() if lease.seq % 2 else title), hashed, hashed, BlobKey(hashed.rjust(64, "0")))
 
 
 @pytest.mark.parametrize("order", UrlOrder)
@@ -75,6 +84,7 @@ async def test_a_list_is_sorted_with_rows_without_a_value_last(ledger: SqlLedger
             UrlOrder.UPDATED_AT: row.fetched_at,
             UrlOrder.NORMALIZED_URL: str(row.url),
             UrlOrder.DEPTH: row.depth,
+            UrlOrder.TITLE: (row.title or "").lower() or None,
         }[order]
         for row in rows
     ]
@@ -147,6 +157,22 @@ async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger, 
     named, total = await ledger.list_runs(RunListing(text="b.exa"))
     assert ([run.id for run in named], total) == ([runs[1].id], 1)
     assert (await ledger.list_runs(RunListing(text="%")))[1] == 0
+
+
+async def test_runs_with_a_page_are_those_that_read_it_or_found_it_unchanged(ledger: SqlLedger) -> None:
+    earlier, later = await _crawled(ledger, 2), await _crawled(ledger, 4)
+    unread = await start_run(ledger, SETTINGS, NOW)
+
+    async def with_page(path: str, site: str = "") -> set[str]:
+        runs, total = await ledger.list_runs(RunListing(site=site, page=Url.trusted(f"{SEED}{path}")))
+        assert total == len(runs)
+        return {run.id for run in runs}
+
+    assert await with_page("") == await with_page("", "site.example") == {later.id, earlier.id}
+    assert await with_page("", "other.example") == set()
+    assert await with_page("00001") == {later.id}  # queued in the earlier one
+    assert await with_page("00003") == await with_page("nowhere") == set()
+    assert unread.id not in await with_page("")
 
 
 async def test_runs_are_sorted_and_those_without_the_value_come_last(ledger: SqlLedger) -> None:

@@ -10,6 +10,7 @@ import { Boundary, Failure, Loading, Missing } from './parts/frames'
 import { ConnectionNotice } from './parts/connection'
 import { Gear, Globe, Leave, List, Logo, Moon, Pages, Person, Search, Sun } from './parts/icons'
 import { ChannelsScreen } from './channels/Channels'
+import { NewestPage } from './page/NewestPage'
 import { RunScreen } from './screens/Run'
 import { RunsScreen } from './screens/Runs'
 import { SearchScreen } from './screens/Search'
@@ -165,6 +166,9 @@ function Shell({ session }: { session: Session }) {
               </Route>
               <Route path="/runs/:run/page">{({ run }) => <PageScreen run={run} />}</Route>
               <Route path="/runs/:run/:tab?">{({ run, tab }) => <RunScreen key={run} run={run} tab={tab ?? ''} />}</Route>
+              <Route path="/page">
+                <NewestPage />
+              </Route>
               <Route path="/search">
                 <SearchScreen />
               </Route>

@@ -631,6 +631,7 @@ class UrlOrder(StrEnum):
     """Equal to `visited_at`: a row changes when its visit is settled."""
     NORMALIZED_URL = "normalized_url"
     DEPTH = "depth"
+    TITLE = "title"
 
 
 @dataclass(frozen=True, slots=True)
@@ -714,6 +715,8 @@ class RunListing:
     text: str = ""
     """Only runs of sites whose name contains this."""
     order: RunOrder = RunOrder.CREATED_AT
+    page: Url | None = None
+    """Only runs with this page: those that read it, or found it unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

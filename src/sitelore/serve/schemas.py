@@ -379,9 +379,10 @@ class FindingView(msgspec.Struct, frozen=True):
 
 
 class FindingList(msgspec.Struct, frozen=True):
-    """A page of the findings of a site."""
+    """A page of the findings of a site, and how many pass the other filters, by status."""
 
     findings: list[FindingView]
+    by_status: dict[FindingStatus, int]
     pagination: Pagination
 
 

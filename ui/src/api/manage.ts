@@ -111,9 +111,12 @@ export const channelChoices = queryOptions({
   queryFn: () => get<Schemas['ChannelList']>('/tenant/v1/channels', { limit: CHOICES }),
 })
 
-export const audit = (action: string, object: string, offset: number) =>
+/** A type and not an interface, so that it is taken for parameters of a request. */
+export type AuditFilter = { q: string; action: readonly string[]; actor: readonly string[]; sort: string; order: string }
+
+export const audit = (filter: AuditFilter, offset: number) =>
   queryOptions({
-    queryKey: ['audit', action, object, offset],
-    queryFn: () => get<Schemas['AuditLogPage']>(AUDIT, { action, object, limit: PER_PAGE, offset }),
+    queryKey: ['audit', filter, offset],
+    queryFn: () => get<Schemas['AuditLogPage']>(AUDIT, { ...filter, limit: PER_PAGE, offset }),
     placeholderData: keepPreviousData,
   })

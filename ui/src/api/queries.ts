@@ -40,6 +40,14 @@ export const runningRuns = queryOptions({
   refetchInterval: 5000,
 })
 
+/** The newest run that read a page or found it unchanged. */
+export const runWithPage = (site: string, url: string) =>
+  queryOptions({
+    queryKey: ['runs', 'with-page', site, url],
+    queryFn: () => api.get<api.RunList>('/crawl-runs', { site, url, limit: 1 }),
+    enabled: url !== '',
+  })
+
 export const summary = (run: string) =>
   queryOptions({ queryKey: ['summary', run], queryFn: () => api.get<api.Summary>(api.runPath(run, 'summary')) })
 
@@ -100,6 +108,7 @@ export const sites = queryOptions({
 export interface FindingFilter {
   status?: readonly string[]
   new?: boolean
+  q?: string
 }
 
 export const AUDITS = 50
@@ -128,10 +137,10 @@ export const issues = (site: string, filter: FindingFilter) =>
     placeholderData: keepPreviousData,
   })
 
-export const findings = (site: string, filter: FindingFilter & { rule?: string; page?: string }, offset: number, limit = FINDINGS_PER_PAGE) =>
+export const findings = (site: string, filter: FindingFilter & { rule?: string; page?: string }, offset: number) =>
   queryOptions({
-    queryKey: ['audit', site, 'findings', filter, offset, limit],
-    queryFn: () => api.get<api.Findings>(api.sitePath(site, 'findings'), { ...filter, offset, limit }),
+    queryKey: ['audit', site, 'findings', filter, offset],
+    queryFn: () => api.get<api.Findings>(api.sitePath(site, 'findings'), { ...filter, offset, limit: FINDINGS_PER_PAGE }),
     placeholderData: keepPreviousData,
   })
 

@@ -3,44 +3,101 @@ import { Alert, Button, Group, Modal, Paper, Radio, Stack, Text, Textarea, TextI
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
-import { post, remove, sitePath, type Finding } from '../api/client'
+import { address, post, remove, sitePath, type Finding } from '../api/client'
 import * as queries from '../api/queries'
-import { Failure, Loading } from '../parts/frames'
+import { DownloadLinks } from '../parts/downloads'
+import { FacetButtons, useAddressState } from '../parts/filters'
+import { Empty, Failure, Loading } from '../parts/frames'
 import { SeverityLabel } from '../parts/states'
+import { ListBar, Pager } from '../parts/table'
 import { Time } from '../parts/values'
 import { UrlLink } from '../screens/Node'
 import { texts } from '../texts'
 import { Evidence } from './Evidence'
 
+const FORMATS = ['csv', 'json', 'sarif'] as const
+const DEFAULT_STATUSES = ['open', 'regressed'] as const
+
 interface FindingListProps {
   site: string
   run: string
+  /** Names the list and the files of its findings. */
+  label: string
+  /** Name of its parameters in the address. */
+  name: string
   filter: queries.FindingFilter & { rule?: string; page?: string }
   /** Whether the findings are of several rules. */
   isMixed?: boolean
 }
 
-export function FindingList({ site, run, filter, isMixed = false }: FindingListProps) {
-  const [limit, setLimit] = useState(queries.FINDINGS_PER_PAGE)
-  const findings = useQuery(queries.findings(site, filter, 0, limit))
+/** The changes of the address that clear the filters of a list. */
+export function withoutFilters(name: string): Record<string, string> {
+  return { [`${name}.q`]: '', [`${name}.status`]: '', [`${name}.offset`]: '' }
+}
+
+export function FindingList({ site, run, label, name, filter, isMixed = false }: FindingListProps) {
+  const [parameters, change] = useAddressState()
+  const text = parameters.get(`${name}.q`) ?? ''
+  const chosen = parameters.getAll(`${name}.status`)
+  const offset = Math.max(0, Number(parameters.get(`${name}.offset`)) || 0)
+  const statuses = chosen.length > 0 ? chosen : (filter.status ?? DEFAULT_STATUSES)
+  const listed = { ...filter, status: statuses, q: text || undefined }
+  const findings = useQuery(queries.findings(site, listed, offset))
   if (findings.isPending) return <Loading height="4rem" />
   if (findings.isLoadingError) return <Failure error={findings.error} retry={() => void findings.refetch()} />
-  const { total, returned } = findings.data.pagination
+  const { by_status: counts, pagination } = findings.data
+  const isFiltered = text !== '' || chosen.length > 0
+  const set = (changes: Record<string, string | readonly string[]>) => change({ ...changes, [`${name}.offset`]: '' })
+  const clear = () => change(withoutFilters(name))
+  const hasChoice = isFiltered || Object.values(counts).reduce((sum, count) => sum + count, 0) > 1
   return (
     <Stack gap="sm">
+      {hasChoice && (
+        <ListBar
+          label={texts.issues.filter}
+          text={text}
+          setText={(q) => set({ [`${name}.q`]: q })}
+          range={{ offset, shown: pagination.returned, total: pagination.total }}
+          isFiltered={isFiltered}
+          clear={clear}
+          downloads={
+            <DownloadLinks
+              label={texts.issues.downloadOf(label)}
+              formats={FORMATS}
+              names={texts.issues.formats}
+              href={(format) => address(sitePath(site, 'findings/export'), { ...listed, format })}
+            />
+          }
+        >
+          {(chosen.length > 0 || Object.keys(counts).length > 1) && (
+            <FacetButtons
+              label={texts.issues.status}
+              counts={counts}
+              chosen={statuses.filter((status) => chosen.length > 0 || counts[status])}
+              word={(status) => texts.issues.statuses[status] ?? status}
+              onChange={(picked) => set({ [`${name}.status`]: picked })}
+            />
+          )}
+        </ListBar>
+      )}
+      {findings.data.findings.length === 0 && (
+        <Empty title={texts.issues.noneOfRule}>
+          {isFiltered && (
+            <Button variant="default" onClick={clear}>
+              {texts.urls.clear}
+            </Button>
+          )}
+        </Empty>
+      )}
       {findings.data.findings.map((finding) => (
         <OneFinding key={finding.id} site={site} run={run} finding={finding} isMixed={isMixed} />
       ))}
-      {total > returned && (
-        <Group gap="sm">
-          <Button size="xs" variant="default" loading={findings.isFetching} onClick={() => setLimit(Math.min(1000, limit * 5))}>
-            {texts.issues.moreFindings}
-          </Button>
-          <Text size="sm" c="dimmed">
-            {texts.issues.rest(returned, total)}
-          </Text>
-        </Group>
-      )}
+      <Pager
+        offset={offset}
+        size={queries.FINDINGS_PER_PAGE}
+        hasMore={offset + pagination.returned < pagination.total}
+        onChange={(to) => change({ [`${name}.offset`]: to })}
+      />
     </Stack>
   )
 }

@@ -11,7 +11,7 @@ import { Check } from '../parts/icons'
 import { SeverityLabel, WarningLabel } from '../parts/states'
 import { Time } from '../parts/values'
 import { texts } from '../texts'
-import { FindingList } from './Findings'
+import { FindingList, withoutFilters } from './Findings'
 import { AuditButton, SiteAudits, SiteFrame } from './SiteFrame'
 
 const SEVERITIES = ['error', 'warning', 'notice'] as const
@@ -40,6 +40,7 @@ function SiteIssues({ site, audit, actions }: { site: string; audit: Audit; acti
   const onlyNew = parameters.get('new') === 'true' && show === 'open'
   const severities = parameters.getAll('severity')
   const groups = parameters.getAll('group')
+  const opened = parameters.getAll('rule')
   const filter: queries.FindingFilter = { status: SHOWS[show], new: onlyNew || undefined }
   const rules = useQuery(queries.rules(site))
   const issues = useQuery(queries.issues(site, filter))
@@ -67,7 +68,7 @@ function SiteIssues({ site, audit, actions }: { site: string; audit: Audit; acti
             size="xs"
             aria-label={texts.issues.show}
             value={show}
-            onChange={(value) => change({ show: value === 'open' ? '' : value, new: '', severity: '', group: '' })}
+            onChange={(value) => change({ ...closing(opened), show: value === 'open' ? '' : value, new: '', severity: '', group: '', rule: '' })}
             data={(Object.keys(SHOWS) as Show[]).map((value) => ({ value, label: texts.issues.shows[value] }))}
           />
           {show === 'open' && (
@@ -109,7 +110,14 @@ function SiteIssues({ site, audit, actions }: { site: string; audit: Audit; acti
               })
             }
           />
-          <Accordion key={show} variant="separated" multiple order={2} keepMounted={false}>
+          <Accordion
+            variant="separated"
+            multiple
+            order={2}
+            keepMounted={false}
+            value={opened}
+            onChange={(rule) => change({ ...closing(opened.filter((each) => !rule.includes(each))), rule })}
+          >
             {shown.map((issue) => (
               <RuleCard key={issue.rule} site={site} run={audit.run} issue={issue} rule={ruleOf.get(issue.rule)} filter={filter} />
             ))}
@@ -118,6 +126,11 @@ function SiteIssues({ site, audit, actions }: { site: string; audit: Audit; acti
       )}
     </Stack>
   )
+}
+
+/** The changes of the address when the cards of these rules are closed: their filters are forgotten. */
+function closing(rules: readonly string[]): Record<string, string> {
+  return Object.assign({}, ...rules.map(withoutFilters)) as Record<string, string>
 }
 
 function countBy(issues: readonly Issue[], name: (issue: Issue) => string): Record<string, number> {
@@ -229,14 +242,7 @@ function RuleCard({ site, run, issue, rule, filter }: RuleCardProps) {
               <dd>{rule.fix}</dd>
             </dl>
           )}
-          <DownloadLinks
-            label={texts.issues.downloadOf(rule?.title ?? issue.rule)}
-            formats={FORMATS}
-            names={texts.issues.formats}
-            justify="flex-end"
-            href={(format) => address(sitePath(site, 'findings/export'), { ...filter, rule: [issue.rule], format })}
-          />
-          <FindingList site={site} run={run} filter={{ ...filter, rule: issue.rule }} />
+          <FindingList site={site} run={run} label={rule?.title ?? issue.rule} name={issue.rule} filter={{ ...filter, rule: issue.rule }} />
         </Stack>
       </Accordion.Panel>
     </Accordion.Item>

@@ -153,25 +153,23 @@ function BrandField({ field, value, isEntered, detected, source, set, reset }: B
   const note = detected ? words.detectedValue(detected, source ?? '') : words.noDetected
   return (
     <Group align="flex-end" gap="sm">
-      <div style={{ flex: '1 1 16rem', maxWidth: '30rem' }}>
+      <div style={{ flex: '1 1 16rem', maxWidth: '30rem', minWidth: 0 }}>
         {isColour ? (
           <ColorInput label={label} description={note} value={value} onChange={set} format="hex" closeOnColorSwatchClick eyeDropperButtonProps={{ 'aria-label': words.pick }} />
         ) : (
           <TextInput label={label} description={note} value={value} onChange={(event) => set(event.currentTarget.value)} />
         )}
       </div>
-      <Group gap="xs" mih="2.25rem">
-        {isEntered ? (
-          <>
-            <StateLabel tone="other" word={words.entered} />
+      {(isEntered || value !== '') && (
+        <Group gap="xs" mih="2.25rem">
+          <StateLabel tone={isEntered ? 'other' : 'plain'} word={isEntered ? words.entered : words.isDetected} />
+          {isEntered && (
             <Button variant="default" size="xs" onClick={reset} aria-label={words.resetOne(label)}>
               {words.reset}
             </Button>
-          </>
-        ) : (
-          value !== '' && <StateLabel tone="plain" word={words.isDetected} />
-        )}
-      </Group>
+          )}
+        </Group>
+      )}
     </Group>
   )
 }

@@ -2,7 +2,7 @@
 import { Alert, Anchor, Button, Group, Menu, Modal, Stack, Tabs, Text, TextInput, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useState, type FormEvent } from 'react'
+import { lazy, Suspense, useState, type FormEvent } from 'react'
 import { Link, useLocation } from 'wouter'
 import * as api from '../api/channels'
 import type { Channel, CrawlStatus, Job, Statistics } from '../api/channels'
@@ -16,6 +16,7 @@ import { bytes, percent, Time, WebLink } from '../parts/values'
 import { RunProgress } from '../screens/Runs'
 import { SearchPanel } from '../screens/Search'
 import { Held } from '../screens/Sites'
+import { TabStrip } from '../parts/tabs'
 import { texts } from '../texts'
 import { channelName, CrawlStateLabel, NextRun } from './Channels'
 import { HistoryTab } from './History'
@@ -40,11 +41,6 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
   const summary = useQuery({ ...queries.summary(run), enabled: run !== '' })
   const { connection } = useFollow(run, active, isPaused, ['channel', id])
   const [, go] = useLocation()
-  const isLoaded = channel.data !== undefined && status.data !== undefined
-  // On a narrow screen the open tab may be outside of the strip of tabs.
-  useEffect(() => {
-    document.querySelector('[role=tab][aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [tab, isLoaded])
 
   if (channel.error instanceof ApiError && channel.error.status === 404) {
     return (
@@ -89,13 +85,7 @@ export default function ChannelScreen({ id, tab }: { id: string; tab: string }) 
         keepMounted={false}
         activateTabWithKeyboard={false}
       >
-        <Tabs.List aria-label={texts.channel.tabsLabel} mb="md">
-          {TABS.map((each) => (
-            <Tabs.Tab key={each} value={each}>
-              {texts.channel.tabs[each]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
+        <TabStrip label={texts.channel.tabsLabel} names={texts.channel.tabs} shown={shown} />
         <Tabs.Panel value="overview">
           {failed ? (
             <Failure error={failed.error} retry={() => void failed.refetch()} />
@@ -174,7 +164,7 @@ function Figures({ figures, isBesideTab }: { figures: Statistics; isBesideTab: b
       <Figure
         label={texts.channel.saved}
         value={bytes(storage.compressionSavingsBytes)}
-        hint={texts.channel.savedShare(percent(storage.compressionRatio))}
+        hint={storage.compressionRatio > 0 ? texts.channel.savedShare(percent(storage.compressionRatio)) : undefined}
       />
     </div>
   )

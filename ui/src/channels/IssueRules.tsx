@@ -85,24 +85,22 @@ function RulesForm({ site, rules, settings }: RulesFormProps) {
         </>
       ),
     },
-    { id: 'group', label: words.columns.group, width: '11rem', value: (rule) => rule.group, facet: groupWord, cell: (rule) => groupWord(rule.group) },
     { id: 'severity', label: words.columns.severity, width: '7rem', value: (rule) => rule.severity, facet: severityWord, cell: (rule) => severityWord(rule.severity) },
     { id: 'open', label: words.columns.open, width: '6rem', isNumber: true, value: (rule) => rule.open, cell: (rule) => rule.open.toLocaleString() },
     {
       id: 'limits',
       label: words.columns.limits,
-      width: '15rem',
+      width: '19rem',
       cell: (rule) => (
-        <Stack gap={4}>
+        <Stack gap={6}>
           {Object.entries(limitsOf(rule)).map(([name, limit]) => (
-            <NumberInput
+            <Threshold
               key={name}
-              size="xs"
-              label={name.replaceAll('_', ' ')}
-              aria-label={words.limitOf(rule.title, name.replaceAll('_', ' '))}
-              value={limit}
-              disabled={!isOn(rule)}
-              onChange={(to) => typeof to === 'number' && setChanged((before) => ({ ...before, [rule.id]: { ...limitsOf(rule), [name]: to } }))}
+              rule={rule}
+              name={name}
+              limit={limit}
+              isOff={!isOn(rule)}
+              onChange={(to) => setChanged((before) => ({ ...before, [rule.id]: { ...limitsOf(rule), [name]: to } }))}
             />
           ))}
         </Stack>
@@ -146,7 +144,7 @@ function RulesForm({ site, rules, settings }: RulesFormProps) {
         value={exclude ?? settings.exclude.join('\n')}
         onChange={(event) => setExclude(event.currentTarget.value)}
       />
-      <LocalTable label={words.table} name="rules" isOneOfSeveral columns={columns} rows={rules} keyOf={(rule) => rule.id} minWidth="58rem" download={ruleRow} />
+      <LocalTable label={words.table} name="rules" isOneOfSeveral columns={columns} rows={rules} keyOf={(rule) => rule.id} minWidth="52rem" download={ruleRow} groupOf={(rule) => groupWord(rule.group)} />
       {save.error && <Failure error={save.error} />}
       <Group>
         <Button disabled={count === 0} loading={save.isPending} onClick={() => save.mutate()}>
@@ -162,6 +160,33 @@ function RulesForm({ site, rules, settings }: RulesFormProps) {
         </Text>
       </Group>
     </Stack>
+  )
+}
+
+interface ThresholdProps {
+  rule: Rule
+  name: string
+  limit: number
+  isOff: boolean
+  onChange: (limit: number) => void
+}
+
+/** One threshold with its unit. Shares are shown in per cent. */
+function Threshold({ rule, name, limit, isOff, onChange }: ThresholdProps) {
+  const [label, unit] = words.thresholds[`${rule.id}.${name}`] ?? words.thresholds[name] ?? [name.replaceAll('_', ' '), '']
+  const scale = unit.startsWith('%') ? 100 : 1
+  return (
+    <NumberInput
+      size="xs"
+      label={label}
+      aria-label={words.limitOf(rule.title, label)}
+      suffix={unit && ` ${unit}`}
+      thousandSeparator
+      min={0}
+      value={Number((limit * scale).toPrecision(12))}
+      disabled={isOff}
+      onChange={(to) => typeof to === 'number' && onChange(Number((to / scale).toPrecision(12)))}
+    />
   )
 }
 

@@ -70,7 +70,7 @@ export function PagesTab({ channel, isActive }: { channel: Channel; isActive: bo
             columns={columns(setDeleting)}
             rows={pages.data.pages}
             keyOf={(page) => page.id}
-            minWidth="58rem"
+            minWidth="62rem"
             sort={filter.sort}
             isDescending={filter.order === 'desc'}
             onSort={(by) => change({ sort: by, order: filter.sort === by && filter.order === 'asc' ? 'desc' : '', offset: '' })}
@@ -103,24 +103,27 @@ function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
       id: 'url',
       label: words.url,
       sort: 'url',
+      width: '20%',
       isHeader: true,
+      cell: (page) =>
+        page.crawlJobId ? (
+          <Anchor component={Link} href={address(`/runs/${page.crawlJobId}/page`, { url: page.url })} size="sm" className="one-line" title={page.url}>
+            {shownPath(page.url)}
+          </Anchor>
+        ) : (
+          <span className="one-line" title={page.url}>
+            {shownPath(page.url)}
+          </span>
+        ),
+    },
+    {
+      id: 'title',
+      label: words.title,
+      sort: 'title',
       cell: (page) => (
-        <>
-          {page.crawlJobId ? (
-            <Anchor component={Link} href={address(`/runs/${page.crawlJobId}/page`, { url: page.url })} size="sm" className="one-line" title={page.url}>
-              {shownPath(page.url)}
-            </Anchor>
-          ) : (
-            <span className="one-line" title={page.url}>
-              {shownPath(page.url)}
-            </span>
-          )}
-          {page.title && (
-            <Text size="xs" c="dimmed" className="one-line" title={page.title}>
-              {page.title}
-            </Text>
-          )}
-        </>
+        <span className="one-line" title={page.title}>
+          {page.title}
+        </span>
       ),
     },
     {
@@ -139,7 +142,7 @@ function columns(chooseToDelete: (page: WebPage) => void): Column<WebPage>[] {
       isNumber: true,
       cell: (page) => (page.wordCount ? page.wordCount.toLocaleString() : ''),
     },
-    { id: 'read', label: words.read, sort: 'lastCrawledAt', width: '8.2rem', cell: (page) => <Day value={page.lastCrawledAt} /> },
+    { id: 'read', label: words.read, sort: 'lastCrawledAt', width: '7.8rem', cell: (page) => <Day value={page.lastCrawledAt} /> },
     {
       id: 'changed',
       label: words.changed,

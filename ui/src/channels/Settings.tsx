@@ -358,8 +358,8 @@ function DeleteSection({ channel }: { channel: Channel }) {
       </Stack>
       <Modal opened={isAsking} onClose={asking.close} title={words.deleteTitle} centered closeButtonProps={{ 'aria-label': texts.node.close }}>
         <Stack>
-          <Alert color="red" variant="outline">
-            {shownUrl(channel.url)}
+          <Alert color="red" variant="outline" title={shownUrl(channel.url)}>
+            {words.deleteHint}
           </Alert>
           <TextInput
             label={words.deleteType(channel.site)}

@@ -23,7 +23,7 @@ export function DeadLettersTab() {
   if (letters.isLoadingError) return <Failure error={letters.error} retry={() => void letters.refetch()} />
   const columns: LocalColumn<manage.DeadLetters>[] = [
     { id: 'host', label: words.columns.host, isHeader: true, value: (webhook) => webhook.host, cell: (webhook) => webhook.host },
-    { id: 'tenant', label: words.columns.tenant, width: '11rem', value: (webhook) => webhook.tenantName, cell: (webhook) => webhook.tenantName },
+    { id: 'tenant', label: words.columns.tenant, width: '11rem', value: (webhook) => webhook.tenantName, facet: (name) => name, cell: (webhook) => webhook.tenantName },
     { id: 'events', label: words.columns.events, width: '6rem', isNumber: true, value: (webhook) => webhook.dead, cell: (webhook) => webhook.dead.toLocaleString() },
     { id: 'oldest', label: words.columns.oldest, width: TIME, value: (webhook) => webhook.oldestAt, cell: (webhook) => <Time value={webhook.oldestAt} /> },
     { id: 'newest', label: words.columns.newest, width: TIME, value: (webhook) => webhook.newestAt, cell: (webhook) => <Time value={webhook.newestAt} /> },

@@ -26,7 +26,7 @@ export function DeletionsTab() {
   if (held.data.sites.length === 0) return <Empty title={words.none} hint={words.noneHint} />
   const columns: LocalColumn<manage.HeldSite>[] = [
     { id: 'site', label: words.columns.site, isHeader: true, value: (site) => site.site, cell: (site) => site.site },
-    { id: 'tenant', label: words.columns.tenant, width: '14rem', value: (site) => site.tenantName, cell: (site) => site.tenantName },
+    { id: 'tenant', label: words.columns.tenant, width: '14rem', value: (site) => site.tenantName, facet: (name) => name, cell: (site) => site.tenantName },
     { id: 'pages', label: words.columns.pages, width: '7rem', isNumber: true, value: (site) => site.pages, cell: (site) => site.pages.toLocaleString() },
     {
       id: 'decision',

@@ -82,7 +82,7 @@ function runColumns(session: Session): LocalColumn<ActiveRun>[] {
           run.site
         ),
     },
-    { id: 'tenant', label: words.columns.tenant, width: '14rem', value: (run) => run.tenantName, cell: (run) => run.tenantName },
+    { id: 'tenant', label: words.columns.tenant, width: '14rem', value: (run) => run.tenantName, facet: (name) => name, cell: (run) => run.tenantName },
     {
       id: 'state',
       label: words.columns.state,

@@ -118,7 +118,7 @@ function columns(rotate: (token: manage.Token) => void, revoke: (token: manage.T
       cell: (token) => (
         <>
           {token.kind !== 'api' && <Text size="sm">{words.kinds[token.kind]}</Text>}
-          <Text size="xs" c="dimmed">
+          <Text size={token.kind === 'api' ? 'sm' : 'xs'} c={token.kind === 'api' ? undefined : 'dimmed'}>
             {token.scopes.join(', ')}
           </Text>
           {token.channelId && (

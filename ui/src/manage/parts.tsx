@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useAddressState } from '../parts/filters'
 import { Failure } from '../parts/frames'
+import { TabStrip } from '../parts/tabs'
 import { SecretOnce } from '../parts/SecretOnce'
 import { texts } from '../texts'
 
@@ -43,13 +44,7 @@ export function TabsOfScreen({ base, shown, names, label, children }: TabsOfScre
   const first = Object.keys(names)[0]
   return (
     <Tabs value={shown} onChange={(value) => go(value === first ? base : `${base}/${value}`)} keepMounted={false}>
-      <Tabs.List aria-label={label} mb="md">
-        {Object.entries(names).map(([name, word]) => (
-          <Tabs.Tab key={name} value={name}>
-            {word}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
+      <TabStrip label={label} names={names} shown={shown} />
       <Tabs.Panel value={shown}>{children}</Tabs.Panel>
     </Tabs>
   )

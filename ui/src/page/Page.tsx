@@ -11,6 +11,7 @@ import { Back, Check, Copy } from '../parts/icons'
 import { LocalTable, type LocalColumn } from '../parts/table'
 import { shownUrl, Time, WebLink } from '../parts/values'
 import { Markdown } from './Markdown'
+import { TabStrip } from '../parts/tabs'
 import { texts } from '../texts'
 import { Gates, UrlLink } from '../screens/Node'
 import { PageData } from './Data'
@@ -138,13 +139,7 @@ function Views({ run, url, page }: { run: string; url: string; page: Page }) {
   const view = VIEWS.find((each) => each === parameters.get('view')) ?? 'reading'
   return (
     <Tabs value={view} onChange={(value) => change({ view: value === 'reading' ? '' : (value ?? '') })} keepMounted={false}>
-      <Tabs.List aria-label={texts.page.viewsLabel} mb="md">
-        {VIEWS.map((each) => (
-          <Tabs.Tab key={each} value={each}>
-            {texts.page.views[each]}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
+      <TabStrip label={texts.page.viewsLabel} names={texts.page.views} shown={view} />
       <Tabs.Panel value="reading">
         <Reading run={run} page={page} />
       </Tabs.Panel>

@@ -1,8 +1,8 @@
 /** Parts of the page detail: passages of the search index, media, issues, other addresses, screenshot. */
 import { Anchor, Group, Paper, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
-import { Link } from 'wouter'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { Link, useSearchParams } from 'wouter'
 import * as channels from '../api/channels'
 import { address, runPath, sitePath, type Page } from '../api/client'
 import * as queries from '../api/queries'
@@ -17,7 +17,18 @@ import { texts } from '../texts'
 import { Markdown, type Pictures } from './Markdown'
 
 export function Passages({ run, url }: { run: string; url: string }) {
+  const [parameters] = useSearchParams()
+  const wanted = parameters.get('chunk')
   const chunks = useQuery(queries.chunks(run, url))
+  const passage = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // After the frame of the dashboard has put a new screen at its top.
+    const frame = requestAnimationFrame(() => {
+      passage.current?.focus({ preventScroll: true })
+      passage.current?.scrollIntoView({ block: 'center' })
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [wanted, chunks.data])
   if (chunks.isPending) return <Loading />
   if (chunks.isLoadingError) return <Failure error={chunks.error} retry={() => void chunks.refetch()} />
   if (chunks.data.chunks.length === 0) return <Empty title={texts.detail.chunksNone} />
@@ -27,7 +38,16 @@ export function Passages({ run, url }: { run: string; url: string }) {
         {texts.detail.chunksHint}
       </Text>
       {chunks.data.chunks.map((chunk, index) => (
-        <Paper key={chunk.id} withBorder p="sm" component="section" aria-label={texts.detail.chunk(index + 1, chunk.tokens)}>
+        <Paper
+          key={chunk.id}
+          ref={chunk.id === wanted ? passage : undefined}
+          tabIndex={chunk.id === wanted ? -1 : undefined}
+          className={chunk.id === wanted ? 'wanted' : undefined}
+          withBorder
+          p="sm"
+          component="section"
+          aria-label={texts.detail.chunk(index + 1, chunk.tokens)}
+        >
           <Group justify="space-between" gap="xs">
             <Text size="sm" fw={600}>
               {chunk.headings.join(' › ') || texts.none}
@@ -123,8 +143,12 @@ export function PageMedia({ run, page }: { run: string; page: Page }) {
   )
 }
 
+function kindWord(type: string): string {
+  return (texts.media.kinds as Record<string, string>)[type.toUpperCase()] ?? type
+}
+
 const MEDIA_COLUMNS: LocalColumn<Medium>[] = [
-  { id: 'type', label: texts.detail.mediaColumns.type, width: '8rem', value: (each) => each.type, facet: (word) => word, cell: (each) => each.type ?? '' },
+  { id: 'type', label: texts.detail.mediaColumns.type, width: '8rem', value: (each) => each.type, facet: kindWord, cell: (each) => kindWord(each.type ?? '') },
   {
     id: 'url',
     label: texts.detail.mediaColumns.url,
@@ -171,7 +195,7 @@ export function PageIssues({ run, page }: { run: string; page: Page }) {
   if (findings.data?.findings.length === 0) return <Empty title={texts.detail.issuesNone}>{all}</Empty>
   return (
     <Stack gap="sm">
-      <FindingList site={site} run={run} filter={filter} isMixed />
+      <FindingList site={site} run={run} label={texts.detail.issuesOfPage} name="issues" filter={filter} isMixed />
       {all}
     </Stack>
   )

@@ -44,10 +44,20 @@ export interface Column<Row> {
   isHeader?: boolean
 }
 
+interface RowGroup<Row> {
+  id: string
+  label: string
+  rows: readonly Row[]
+  isOpen: boolean
+  toggle: () => void
+}
+
 interface DataTableProps<Row> {
   label: string
   columns: readonly Column<Row>[]
-  rows: readonly Row[]
+  /** Rows, or groups of them that can be folded. */
+  rows?: readonly Row[]
+  groups?: readonly RowGroup<Row>[]
   keyOf: (row: Row) => string
   minWidth: string
   sort?: string
@@ -55,7 +65,7 @@ interface DataTableProps<Row> {
   onSort?: (sort: string) => void
 }
 
-export function DataTable<Row>({ label, columns, rows, keyOf, minWidth, sort, isDescending, onSort }: DataTableProps<Row>) {
+export function DataTable<Row>({ label, columns, rows = [], groups, keyOf, minWidth, sort, isDescending, onSort }: DataTableProps<Row>) {
   return (
     <div className="table-frame" role="region" aria-label={label} tabIndex={0} style={{ maxHeight: '75vh', overflowY: 'auto' }}>
       <table className="rows" style={{ minWidth }}>
@@ -84,28 +94,47 @@ export function DataTable<Row>({ label, columns, rows, keyOf, minWidth, sort, is
             })}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map((column) => {
-                const className = column.isNumber ? 'number' : undefined
-                const content = column.cell(row)
-                return column.isHeader ? (
-                  <th key={column.id} scope="row" className={className}>
-                    {content}
-                  </th>
-                ) : (
-                  <td key={column.id} className={className}>
-                    {content}
-                  </td>
-                )
-              })}
-            </tr>
-          ))}
-        </tbody>
+        {groups ? (
+          groups.map((group) => (
+            <tbody key={group.id}>
+              <tr className="group">
+                <th scope="rowgroup" colSpan={columns.length}>
+                  <button type="button" aria-expanded={group.isOpen} onClick={group.toggle}>
+                    <span aria-hidden>{group.isOpen ? '▾' : '▸'}</span> {group.label} <span className="count">{group.rows.length.toLocaleString()}</span>
+                  </button>
+                </th>
+              </tr>
+              {group.isOpen && <TableRows columns={columns} rows={group.rows} keyOf={keyOf} />}
+            </tbody>
+          ))
+        ) : (
+          <tbody>
+            <TableRows columns={columns} rows={rows} keyOf={keyOf} />
+          </tbody>
+        )}
       </table>
     </div>
   )
+}
+
+function TableRows<Row>({ columns, rows, keyOf }: { columns: readonly Column<Row>[]; rows: readonly Row[]; keyOf: (row: Row) => string }) {
+  return rows.map((row) => (
+    <tr key={keyOf(row)}>
+      {columns.map((column) => {
+        const className = column.isNumber ? 'number' : undefined
+        const content = column.cell(row)
+        return column.isHeader ? (
+          <th key={column.id} scope="row" className={className}>
+            {content}
+          </th>
+        ) : (
+          <td key={column.id} className={className}>
+            {content}
+          </td>
+        )
+      })}
+    </tr>
+  ))
 }
 
 interface PagerProps {
@@ -194,12 +223,14 @@ interface LocalTableProps<Row> {
   minWidth: string
   /** Rows as they are downloaded, where that is more than the columns. */
   download?: (row: Row) => object
+  /** The group of a row, by which the rows are folded; a filter opens all groups. */
+  groupOf?: (row: Row) => string
 }
 
 const ROWS_PER_PAGE = 100
 
 /** A table over rows that are all here: text filter, facets with counts, sort, pages, CSV and JSON of what is shown. */
-export function LocalTable<Row>({ label, name, isOneOfSeveral, columns, rows, keyOf, minWidth, download }: LocalTableProps<Row>) {
+export function LocalTable<Row>({ label, name, isOneOfSeveral, columns, rows, keyOf, minWidth, download, groupOf }: LocalTableProps<Row>) {
   const [parameters, change] = useAddressState()
   const at = (parameter: string) => (isOneOfSeveral ? `${name}.${parameter}` : parameter)
   const set = (changes: Record<string, string | readonly string[]>) =>
@@ -217,11 +248,20 @@ export function LocalTable<Row>({ label, name, isOneOfSeveral, columns, rows, ke
   const listed = found.filter((row) => passes(row))
   if (by) listed.sort((a, b) => compare(by(a), by(b)) * (isDescending ? -1 : 1))
   const offset = Math.min(Number(parameters.get(at('offset'))) || 0, Math.floor(Math.max(0, listed.length - 1) / ROWS_PER_PAGE) * ROWS_PER_PAGE)
-  const page = listed.slice(offset, offset + ROWS_PER_PAGE)
+  const page = groupOf ? listed : listed.slice(offset, offset + ROWS_PER_PAGE)
   // A facet with one value filters nothing.
   const hasChoice = ({ id, value }: LocalColumn<Row>) => (chosen[id]?.length ?? 0) > 0 || new Set(rows.map((row) => shown(value?.(row)))).size > 1
   const isFiltered = text !== '' || Object.values(chosen).some((values) => values.length > 0)
   const clear = () => set({ q: '', ...Object.fromEntries(facets.map(({ id }) => [id, ''])) })
+  const names = groupOf && [...new Set(listed.map(groupOf))].sort((a, b) => a.localeCompare(b))
+  const opened = parameters.getAll(at('open'))
+  const groups = names?.map((group) => ({
+    id: group,
+    label: group,
+    rows: listed.filter((row) => groupOf?.(row) === group),
+    isOpen: isFiltered || opened.includes(group),
+    toggle: () => change({ [at('open')]: opened.includes(group) ? opened.filter((each) => each !== group) : [...opened, group] }),
+  }))
   const values = (row: Row) => Object.fromEntries(columns.flatMap((column) => (column.value ? [[column.id, column.value(row) ?? null]] : [])))
   return (
     <Stack gap="sm">
@@ -244,6 +284,11 @@ export function LocalTable<Row>({ label, name, isOneOfSeveral, columns, rows, ke
             onChange={(picked) => set({ [column.id]: picked })}
           />
         ))}
+        {names && !isFiltered && (
+          <button type="button" className="link-button small" onClick={() => change({ [at('open')]: opened.length < names.length ? names : [] })}>
+            {opened.length < names.length ? texts.lineage.expandAll : texts.lineage.collapseAll}
+          </button>
+        )}
       </ListBar>
       {page.length === 0 ? (
         <Empty title={texts.urls.noRow} />
@@ -252,6 +297,7 @@ export function LocalTable<Row>({ label, name, isOneOfSeveral, columns, rows, ke
           label={label}
           columns={columns.map((column) => ({ ...column, sort: column.value && column.id }))}
           rows={page}
+          groups={groups}
           keyOf={keyOf}
           minWidth={minWidth}
           sort={sort}

@@ -34,7 +34,7 @@ export function HostsTab({ summary }: { summary: Summary }) {
       columns={hostColumns(isActive(summary.status))}
       rows={hosts.data.hosts}
       keyOf={(host) => host.host}
-      minWidth="50rem"
+      minWidth="62rem"
     />
   )
 }

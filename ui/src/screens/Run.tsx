@@ -13,6 +13,7 @@ import { Back, Download, Play } from '../parts/icons'
 import { LiveBar } from '../parts/live'
 import { RunStateLabel } from '../parts/states'
 import { WebLink } from '../parts/values'
+import { TabStrip } from '../parts/tabs'
 import { texts } from '../texts'
 import { ErrorsTab } from './Errors'
 import { NodeDrawer } from './Node'
@@ -67,13 +68,7 @@ export function RunScreen({ run, tab }: { run: string; tab: string }) {
         />
       )}
       <Tabs value={shown} onChange={(value) => go(`/runs/${run}${value === 'overview' ? '' : `/${value}`}`)} keepMounted={false}>
-        <Tabs.List aria-label={texts.run.tabsLabel} mb="md">
-          {TABS.map((each) => (
-            <Tabs.Tab key={each} value={each}>
-              {texts.run.tabs[each]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
+        <TabStrip label={texts.run.tabsLabel} names={texts.run.tabs} shown={shown} />
         <Tabs.Panel value="overview">
           <OverviewTab summary={data} samples={samples} />
         </Tabs.Panel>

@@ -4,7 +4,7 @@ import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { Hit } from '../api/client'
+import { address, type Hit } from '../api/client'
 import * as queries from '../api/queries'
 import { useAddressState } from '../parts/filters'
 import { Empty, Failure, Loading, Screen } from '../parts/frames'
@@ -123,23 +123,23 @@ export function SearchPanel({ within }: { within?: string }) {
 }
 
 function Result({ hit }: { hit: Hit }) {
-  const title = hit.title || shownUrl(hit.url)
   return (
     <Paper withBorder p="md">
       <Title order={2} size="h5">
-        {isWebAddress(hit.citation) ? (
-          <Anchor href={hit.citation} target="_blank" rel="noopener noreferrer nofollow" inherit title={texts.search.open}>
-            {title} <External size={14} />
-          </Anchor>
-        ) : (
-          title
-        )}
+        <Anchor component={Link} href={address('/page', { site: hit.site, url: hit.url, view: 'chunks', chunk: hit.chunk })} inherit>
+          {hit.title || shownUrl(hit.url)}
+        </Anchor>
       </Title>
       <Text size="sm" c="dimmed">
         {[shownUrl(hit.url), ...hit.headings].join(' › ')}
       </Text>
       <Text mt={6}>{highlighted(hit.snippet, hit.highlights as unknown as [number, number][])}</Text>
       <Group gap="sm" mt={6}>
+        {isWebAddress(hit.citation) && (
+          <Anchor href={hit.citation} target="_blank" rel="noopener noreferrer nofollow" size="sm">
+            {texts.search.open} <External size={13} />
+          </Anchor>
+        )}
         {hit.flags.length > 0 && <WarningLabel word={texts.search.flagged} />}
         {hit.fetched_at && (
           <Text size="xs" c="dimmed">

@@ -123,6 +123,7 @@ function columns(inspect: (url: string) => void): Column<UrlRow>[] {
     {
       id: 'title',
       label: words.title,
+      sort: 'title',
       cell: (row) => (
         <span className="one-line" title={row.title}>
           {row.title}

@@ -136,6 +136,8 @@ class FindingListing:
     """Only findings of exactly this URL."""
     opened_run: str = ""
     """Only findings that this run opened."""
+    text: str = ""
+    """Part of the URL or of the evidence."""
     limit: int = 100
     offset: int = 0
 

@@ -202,6 +202,39 @@ class AuditRecord:
     hash: str
 
 
+class AuditOrder(StrEnum):
+    """By what the audit log is sorted."""
+
+    TIME = "at"
+    ACTOR = "actor"
+    ACTION = "action"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditListing:
+    """A page of the audit log. Empty filters: all records."""
+
+    limit: int = 100
+    offset: int = 0
+    actions: frozenset[str] = frozenset()
+    actors: frozenset[str] = frozenset()
+    subject: str = ""
+    """Only records about this object."""
+    text: str = ""
+    """Part of who, action, object or address."""
+    order: AuditOrder = AuditOrder.TIME
+    is_descending: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFacets:
+    """How many records pass the other filters, by action and by who made the change."""
+
+    by_action: dict[str, int]
+    by_actor: dict[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
     """The result of checking a chain."""

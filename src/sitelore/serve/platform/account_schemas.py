@@ -150,10 +150,18 @@ class AuditRecordView(msgspec.Struct, frozen=True, rename="camel"):
     hash: str
 
 
+class AuditFacetsView(msgspec.Struct, frozen=True):
+    """How many records pass the other filters, by action and by actor; the 100 most frequent of each."""
+
+    by_action: dict[str, int]
+    by_actor: dict[str, int]
+
+
 class AuditLogPage(msgspec.Struct, frozen=True):
     """A page of the audit log."""
 
     records: list[AuditRecordView]
+    facets: AuditFacetsView
     pagination: Pagination
 
 

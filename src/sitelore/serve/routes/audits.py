@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from enum import StrEnum
 from importlib.metadata import version
@@ -31,6 +32,7 @@ from sitelore.serve.openapi import Responses, answers, problem_answers
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.responses import JSON, encode, json_response, pagination_of
 from sitelore.serve.routes.dependencies import KnownSite, Service, SiteName, time_of
+from sitelore.serve.run_requests import PRINTABLE
 from sitelore.serve.run_service import RunService
 from sitelore.serve.schemas import (
     AuditCountsView,
@@ -64,6 +66,9 @@ RuleIds = Annotated[
 ]
 Prefix = Annotated[str, Query(max_length=2000, description="Only findings of URLs that start with this.")]
 OnlyPage = Annotated[str, Query(max_length=8192, description="Only findings of exactly this URL.")]
+Text = Annotated[
+    str, Query(max_length=200, pattern=PRINTABLE, description="Only findings with this in the URL or the evidence.")
+]
 OnlyNew = Annotated[bool, Query(description="Only findings that the latest audit opened.")]
 Crawler = Annotated[Caller, CRAWLS]
 Manager = Annotated[Caller, MANAGES_CHANNELS]
@@ -130,7 +135,7 @@ async def list_issues(site_id: KnownSite, service: Service, status: Statuses = N
     run = latest.run if latest is not None else ""
     if new and not run:
         return json_response(IssueList([]))
-    listing = replace(_listing(status, None, None, "", ""), opened_run=run if new else "")
+    listing = replace(_listing(status), opened_run=run if new else "")
     issues = await service.context.audits.findings_by_rule(site_id, listing, run)
     return json_response(IssueList([IssueView(i.rule, i.severity, i.findings, i.pages, i.new, i.regressed) for i in issues]))
 
@@ -155,14 +160,23 @@ async def list_findings(
     rule: RuleIds = None,
     url: Prefix = "",
     page: OnlyPage = "",
+    q: Text = "",
     new: OnlyNew = False,
     limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of findings.")] = 100,
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="Findings to skip.")] = 0,
 ) -> Response:
     """The findings of all audits so far, the worst first; by default those that are open."""
-    listing = replace(_listing(status, severity, rule, url, page), limit=limit, offset=offset)
-    records, total, _ = await _findings(site_id, listing, service, only_new=new)
-    return json_response(FindingList(list(map(_finding, records)), pagination_of(total, limit, offset, len(records))))
+    listing = replace(_listing(status, severity, rule, url, page, q), limit=limit, offset=offset)
+    latest = await _latest(site_id, service)
+    if new and latest is None:
+        return json_response(FindingList([], {}, pagination_of(0, limit, offset, 0)))
+    listing = replace(listing, opened_run=latest.run if new and latest is not None else "")
+    audits = service.context.audits
+    (records, total), counts = await asyncio.gather(
+        audits.list_findings(site_id, listing), audits.findings_by_status(site_id, listing)
+    )
+    page_of_list = pagination_of(total, limit, offset, len(records))
+    return json_response(FindingList(list(map(_finding, records)), counts, page_of_list))
 
 
 @router.get(
@@ -181,12 +195,13 @@ async def export_findings(
     rule: RuleIds = None,
     url: Prefix = "",
     page: OnlyPage = "",
+    q: Text = "",
     new: OnlyNew = False,
 ) -> Response:
     """The findings that pass the filters, as `sitelore audit` writes them; at most 100,000."""
     from sitelore.app.audit import reports  # noqa: PLC0415 loads the audit
 
-    listing = replace(_listing(status, severity, rule, url, page), limit=_MAX_EXPORTED)
+    listing = replace(_listing(status, severity, rule, url, page, q), limit=_MAX_EXPORTED)
     records, _, run = await _findings(site_id, listing, service, only_new=new)
     if form is FindingsFormat.CSV:
         body = reports.csv_text(reports.findings_table(records)).encode("utf-8", "replace")
@@ -362,7 +377,12 @@ async def _known(site: SiteId, finding_id: str, service: RunService) -> FindingR
 
 
 def _listing(
-    status: list[FindingStatus] | None, severity: list[Severity] | None, rule: list[str] | None, url: str, page: str
+    status: list[FindingStatus] | None,
+    severity: list[Severity] | None = None,
+    rule: list[str] | None = None,
+    url: str = "",
+    page: str = "",
+    text: str = "",
 ) -> FindingListing:
     return FindingListing(
         statuses=frozenset(status or OPEN_STATUSES),
@@ -370,6 +390,7 @@ def _listing(
         rules=frozenset(map(_plain, rule or ())),
         url=_plain(url),
         page=_plain(page),
+        text=text,
     )
 
 

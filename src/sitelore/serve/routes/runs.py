@@ -18,7 +18,7 @@ from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, problem_answers, reference
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.responses import JSON, REPLAYED, json_response
-from sitelore.serve.routes.dependencies import Key, Offset, Service
+from sitelore.serve.routes.dependencies import Key, Offset, Service, parsed_url
 from sitelore.serve.routes.run_schemas import EventList, HostList, LineageView, event_view, host_view
 from sitelore.serve.run_requests import PRINTABLE, RunRequest, idempotency_key_of, run_settings
 from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlFacetsView, UrlList, run_view
@@ -66,6 +66,9 @@ async def list_runs(
     status: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
     site: Annotated[str | None, Query(max_length=300, pattern=r"^[!-~]+$", description="Only runs of this site.")] = None,
     q: Annotated[str, Query(max_length=200, pattern=PRINTABLE, description="Only runs of sites whose name has this.")] = "",
+    url: Annotated[
+        str | None, Query(max_length=8192, pattern=PRINTABLE, description="Only runs that read this URL or found it unchanged.")
+    ] = None,
     sort: Annotated[RunOrder, Query(description="By what to sort; runs without a value come last.")] = RunOrder.CREATED_AT,
     order: Annotated[Order, Query(description="Ascending or descending.")] = Order.DESC,
     limit: Limit = 100,
@@ -73,7 +76,8 @@ async def list_runs(
 ) -> Response:
     """Runs, newest first, and how many there are in each state."""
     states = frozenset({status} if status else ())
-    listing = RunListing(states, site or "", oldest_first=order is Order.ASC, limit=limit, offset=offset, text=q, order=sort)
+    page = None if url is None else parsed_url(url)
+    listing = RunListing(states, site or "", order is Order.ASC, limit, offset, q, sort, page)
     return Response(await service.runs(listing), media_type=JSON)
 
 

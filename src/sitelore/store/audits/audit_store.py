@@ -27,6 +27,7 @@ class SqlAuditStore(Repository):
     save_findings = write(findings.save_findings)
     finding = read(findings.find_finding)
     list_findings = read_long(findings.list_findings)
+    findings_by_status = read_long(findings.findings_by_status)
     findings_by_rule = read_long(findings.findings_by_rule)
     ignores = read(findings.ignores)
     ignore = write(findings.ignore)

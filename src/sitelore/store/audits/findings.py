@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
@@ -103,6 +103,10 @@ def _matching(tenant: TenantId, site: SiteId, listing: FindingListing) -> sa.Col
         condition &= _c.url == listing.page
     if listing.opened_run:
         condition &= _c.opened_run == listing.opened_run
+    if listing.text:
+        # The evidence is stored as JSON, in which quotation marks and letters beyond ASCII are escaped.
+        evidence = _c.evidence.icontains(_json(listing.text)[1:-1], autoescape=True)
+        condition &= _c.url.icontains(listing.text, autoescape=True) | evidence
     return condition
 
 
@@ -114,6 +118,15 @@ def list_findings(
     query = sa.select(*_COLUMNS).where(condition).order_by(_SEVERITY_ORDER, _c.rule, _c.url, _c.key)
     rows, total = read_page(conn, query, listing.limit, listing.offset)
     return list(map(_record, rows)), total
+
+
+def findings_by_status(
+    conn: sa.Connection, tenant: TenantId, site: SiteId, listing: FindingListing
+) -> dict[FindingStatus, int]:
+    """How many findings pass the other filters of a list, by status."""
+    condition = _matching(tenant, site, replace(listing, statuses=frozenset()))
+    rows = conn.execute(sa.select(_c.status, sa.func.count()).where(condition).group_by(_c.status))
+    return {FindingStatus(status): count for status, count in rows}
 
 
 def findings_by_rule(

@@ -34,18 +34,21 @@ from sitelore.store.pages.site_urls import FEW_ROWS, find_url_id, in_url_order
 from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, WHOLE_ROWS, is_kept, run_of, url_row
 from sitelore.store.runs.counts import ERROR_CODE_CHARS, counts, error_code
 from sitelore.store.runs.lifecycle import create_run, find_run
-from sitelore.store.schema import idempotency_keys, runs, site_urls, sites, urls, visits
+from sitelore.store.schema import idempotency_keys, key_of, runs, site_urls, sites, urls, visits
 from sitelore.store.statements import BATCH, OF_RUN, OF_VISIT, SITE_OF_RUN, TENANT, WITH_URL, insert_for, select_in_batches
 
 EDGES_PER_PAGE = 2_000
 IDEMPOTENCY_KEY_TTL_S = 86_400.0
 """A day outlasts every retry of a client."""
 
-_ORDER_COLUMNS: dict[UrlOrder, sa.Column[Any]] = {
+# As people sort words, and an empty title is none.
+_TITLE = sa.func.nullif(sa.func.lower(visits.c.title), sa.text("''"))
+_ORDER_COLUMNS: dict[UrlOrder, sa.ColumnElement[Any]] = {
     UrlOrder.ID: urls.c.seq,
     UrlOrder.VISITED_AT: visits.c.fetched_at,
     UrlOrder.UPDATED_AT: visits.c.fetched_at,
     UrlOrder.DEPTH: urls.c.depth,
+    UrlOrder.TITLE: _TITLE,
 }
 _FILTERED_ROWS = WITH_URL.outerjoin(visits, OF_VISIT)
 _RUN_ORDER_COLUMNS: dict[RunOrder, sa.ColumnElement[Any]] = {
@@ -107,7 +110,7 @@ def _sorted_ids(condition: sa.ColumnElement[bool], listing: UrlListing, total: i
         source: sa.FromClause = _FILTERED_ROWS if listing.text or listing.error else WITH_URL
         return sa.select(urls.c.url_id).select_from(source).where(condition).order_by(by_key)
     column = _ORDER_COLUMNS[listing.order]
-    has_visits = listing.error or column.table is visits
+    has_visits = listing.error or (column is not urls.c.seq and column is not urls.c.depth)
     source = _FILTERED_ROWS if listing.text else urls.outerjoin(visits, OF_VISIT) if has_visits else urls
     query = sa.select(urls.c.url_id).select_from(source).where(condition)
     by_column = (column, urls.c.url_id)
@@ -267,6 +270,8 @@ def list_runs(conn: sa.Connection, tenant: TenantId, listing: RunListing) -> tup
         condition &= runs.c.site_id.in_(of_name)
     if listing.text:
         condition &= _of_sites_with(tenant, listing.text)
+    if listing.page is not None:
+        condition &= _has_page(tenant, listing.page)
     total = conn.scalar(sa.select(sa.func.count()).select_from(runs).where(condition)) or 0
     column = _RUN_ORDER_COLUMNS[listing.order]
     by_value = (column, runs.c.created_at, runs.c.id)
@@ -287,6 +292,13 @@ def _of_sites_with(tenant: TenantId, text: str) -> sa.ColumnElement[bool]:
     """Runs of sites whose name contains the text."""
     named = sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.name.icontains(text, autoescape=True))
     return runs.c.site_id.in_(named)
+
+
+def _has_page(tenant: TenantId, url: Url) -> sa.ColumnElement[bool]:
+    """Runs with this page."""
+    of_site = sa.and_(site_urls.c.tenant_id == tenant, site_urls.c.site_id == runs.c.site_id, site_urls.c.url == key_of(url))
+    of_run = sa.and_(urls.c.tenant_id == tenant, urls.c.run_number == runs.c.number, urls.c.url_id == site_urls.c.id)
+    return sa.exists().where(of_site, of_run, is_kept()).correlate(runs)
 
 
 def create_run_once(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sitelore.model.ids import is_id
-from sitelore.model.platform.accounts import Caller
+from sitelore.model.platform.accounts import AuditListing, AuditOrder, Caller
 from sitelore.platform.accounts.accounts import AccountService, check_chain
 from sitelore.serve import problems
 from sitelore.serve.context import AccessControl
 from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.platform.account_schemas import (
     AuditCheckView,
+    AuditFacetsView,
     AuditLogPage,
     ChangedUser,
     Identity,
@@ -37,6 +40,7 @@ from sitelore.serve.platform.account_schemas import (
 from sitelore.serve.problems import ApiProblem, ProblemType
 from sitelore.serve.responses import json_response, pagination_of
 from sitelore.serve.routes.dependencies import Limit, Offset, Service
+from sitelore.serve.run_requests import PRINTABLE
 from sitelore.serve.security.auth import MANAGES_TENANT, caller_of
 
 router = APIRouter(prefix="/tenant/v1", tags=["accounts"])
@@ -193,17 +197,33 @@ async def delete_user(user_id: UserId, accounts: Accounts, access: Access) -> Re
 @router.get("/audit", summary="The audit log", responses=answers(AuditLogPage))
 async def list_audit_log(
     accounts: Accounts,
-    action: Annotated[str, Query(max_length=100, pattern=r"^[a-z.-]*$", description="Only records of this action.")] = "",
+    action: Annotated[
+        list[Annotated[str, Field(max_length=100, pattern=r"^[a-z.-]*$")]] | None,
+        Query(max_length=100, description="Only records of these actions."),
+    ] = None,
+    actor: Annotated[
+        list[Annotated[str, Field(max_length=300, pattern=PRINTABLE)]] | None,
+        Query(max_length=100, description="Only changes that these made."),
+    ] = None,
     subject: Annotated[
         str, Query(alias="object", max_length=300, pattern=r"^[!-~]*$", description="Only records about this object.")
     ] = "",
+    q: Annotated[
+        str, Query(max_length=200, pattern=PRINTABLE, description="Only records with this in actor, action, object or address.")
+    ] = "",
+    sort: Annotated[AuditOrder, Query(description="By what to sort.")] = AuditOrder.TIME,
+    order: Annotated[Literal["asc", "desc"], Query(description="Ascending or descending.")] = "desc",
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> Response:
     """Who changed what, newest first. Secrets and values are not part of it, only hashes."""
-    records, total = await accounts.accounts.audit_records(limit, offset, action, subject)
+    actions, actors = frozenset(action or ()) - {""}, frozenset(actor or ()) - {""}
+    listing = AuditListing(limit, offset, actions, actors, subject, q, sort, order == "desc")
+    own = accounts.accounts
+    (records, total), facets = await asyncio.gather(own.audit_records(listing), own.audit_facets(listing))
     page = pagination_of(total, limit, offset, len(records))
-    return json_response(AuditLogPage([audit_view(record) for record in records], page))
+    counts = AuditFacetsView(facets.by_action, facets.by_actor)
+    return json_response(AuditLogPage([audit_view(record) for record in records], counts, page))
 
 
 @router.get("/audit/verify", summary="Check the audit log", responses=answers(AuditCheckView))

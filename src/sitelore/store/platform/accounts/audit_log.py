@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from sitelore.model.ids import TenantId
-from sitelore.model.platform.accounts import AuditEntry, AuditRecord, EntryFor, hash_of
+from sitelore.model.platform.accounts import (
+    AuditEntry,
+    AuditFacets,
+    AuditListing,
+    AuditOrder,
+    AuditRecord,
+    EntryFor,
+    hash_of,
+)
 from sitelore.store.platform.schema import audit_log
 from sitelore.store.schema import tenants
 from sitelore.store.statements import read_page
@@ -16,9 +25,16 @@ from sitelore.store.statements import read_page
 T = TypeVar("T")
 
 RECORDS_PER_READ = 1_000
+_MAX_FACETS = 100
 
 _c = audit_log.c
 _ENTRY = (_c.id, _c.at, _c.actor, _c.token_id, _c.action, _c.object, _c.before_hash, _c.after_hash, _c.address, _c.request_id)
+_ORDER_COLUMNS: dict[AuditOrder, sa.Column[Any]] = {
+    AuditOrder.TIME: _c.seq,
+    AuditOrder.ACTOR: _c.actor,
+    AuditOrder.ACTION: _c.action,
+    AuditOrder.OBJECT: _c.object,
+}
 _select = sa.select(_c.seq, _c.previous, _c.hash, *_ENTRY)
 
 
@@ -58,17 +74,39 @@ def lock_tenant(conn: sa.Connection, tenant: TenantId) -> None:
     conn.execute(sa.select(tenants.c.id).where(tenants.c.id == tenant).with_for_update(key_share=True))
 
 
-def list_records(
-    conn: sa.Connection, tenant: TenantId, limit: int, offset: int, action: str = "", subject: str = ""
-) -> tuple[list[AuditRecord], int]:
-    """A page of the records, newest first, and the total; only those of an action or about an object where these are set."""
-    condition: sa.ColumnElement[bool] = _c.tenant_id == tenant
-    if action:
-        condition &= _c.action == action
-    if subject:
-        condition &= _c.object == subject
-    rows, total = read_page(conn, _select.where(condition).order_by(_c.seq.desc()), limit, offset)
+def list_records(conn: sa.Connection, tenant: TenantId, listing: AuditListing) -> tuple[list[AuditRecord], int]:
+    """A page of the records, and the total."""
+    column = _ORDER_COLUMNS[listing.order]
+    order = (column.desc(), _c.seq.desc()) if listing.is_descending else (column, _c.seq)
+    query = _select.where(_matching(tenant, listing)).order_by(*order)
+    rows, total = read_page(conn, query, listing.limit, listing.offset)
     return list(map(_record, rows)), total
+
+
+def count_records(conn: sa.Connection, tenant: TenantId, listing: AuditListing) -> AuditFacets:
+    """How many records pass the other filters, the most frequent actions and actors first."""
+    of_actions = _counts(conn, _c.action, _matching(tenant, replace(listing, actions=frozenset())))
+    return AuditFacets(of_actions, _counts(conn, _c.actor, _matching(tenant, replace(listing, actors=frozenset()))))
+
+
+def _counts(conn: sa.Connection, column: sa.Column[str], condition: sa.ColumnElement[bool]) -> dict[str, int]:
+    count = sa.func.count()
+    query = sa.select(column, count).where(condition).group_by(column).order_by(count.desc(), column).limit(_MAX_FACETS)
+    return {row[0]: row[1] for row in conn.execute(query)}
+
+
+def _matching(tenant: TenantId, listing: AuditListing) -> sa.ColumnElement[bool]:
+    """The condition of a list of records."""
+    condition: sa.ColumnElement[bool] = _c.tenant_id == tenant
+    for column, names in ((_c.action, listing.actions), (_c.actor, listing.actors)):
+        if names:
+            condition &= column.in_(sorted(names))
+    if listing.subject:
+        condition &= _c.object == listing.subject
+    if listing.text:
+        columns = (_c.actor, _c.action, _c.object, _c.address)
+        condition &= sa.or_(*(each.icontains(listing.text, autoescape=True) for each in columns))
+    return condition
 
 
 def records_after(conn: sa.Connection, tenant: TenantId, seq: int) -> Sequence[AuditRecord]:

@@ -33,6 +33,7 @@ class SqlAccounts(Repository):
 
     record = write(audit_log.append)
     audit_records = read_long(audit_log.list_records)
+    audit_facets = read_long(audit_log.count_records)
 
     async def audit_chain(self) -> AsyncIterator[AuditRecord]:
         """All records of the audit log in the order of the chain."""

@@ -5,7 +5,7 @@ The last visit of a page is its newest row in the recent runs: those since the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -45,22 +45,37 @@ _COLUMNS = {
 
 def list_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: PageListing) -> tuple[list[ChannelPage], int]:
     """A page of the site's pages in the order of the listing, those without a value last, and the total."""
-    every = _pages(tenant, site, _recent_runs(conn, tenant, site)).subquery("every")
+    recent, order = _recent_runs(conn, tenant, site), _COLUMNS[listing.order]
+    read = {"id", "url", order}
+    read |= {"title"} if listing.text else set()
+    read |= {"depth"} if listing.depth is not None else set()
+    read |= {"status"} if listing.status is not None else set()
+    # Sorting whole rows would take three times as long.
+    every = _pages(tenant, site, recent, columns=read).subquery("every")
     condition = _contains(every, listing.text)
     if listing.depth is not None:
         condition &= every.c.depth == listing.depth
     if listing.status is not None:
         condition &= every.c.status == listing.status.value
-    total = conn.scalar(sa.select(sa.func.count()).select_from(every).where(condition)) or 0
-    by = every.c[_COLUMNS[listing.order]]
-    query = sa.select(every).where(condition)
-    query = query.order_by(by.is_(None), by.desc() if listing.is_descending else by, every.c.url, every.c.id)
-    return [_page_of(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total
+    by: sa.ColumnElement[Any] = every.c[order]
+    if listing.order is PageOrder.TITLE:  # as people sort words, and an empty title is none
+        by = sa.func.nullif(sa.func.lower(by), sa.text("''"))
+    ids = sa.select(every.c.id, sa.func.count().over()).where(condition)
+    ids = ids.order_by(by.is_(None), by.desc() if listing.is_descending else by, every.c.url, every.c.id)
+    chosen = conn.execute(ids.limit(listing.limit).offset(listing.offset)).all()
+    if not chosen and listing.offset:
+        return [], conn.scalar(sa.select(sa.func.count()).select_from(every).where(condition)) or 0
+    if not chosen:
+        return [], 0
+    rows = conn.execute(_pages(tenant, site, recent, [row[0] for row in chosen]))
+    by_id = {row[0]: _page_of(row) for row in rows}
+    return [by_id[row[0]] for row in chosen if row[0] in by_id], chosen[0][1]
 
 
 def page_facets(conn: sa.Connection, tenant: TenantId, site: SiteId, listing: PageListing) -> PageFacets:
     """The number of pages with the text: by state among those of the depth, by depth among those in the state."""
-    every = _pages(tenant, site, _recent_runs(conn, tenant, site)).subquery("every")
+    read = {"url", "title", "status", "depth"} if listing.text else {"status", "depth"}
+    every = _pages(tenant, site, _recent_runs(conn, tenant, site), columns=read).subquery("every")
     c, count = every.c, sa.func.count()
     query = sa.select(c.status, c.depth, count).where(_contains(every, listing.text)).group_by(c.status, c.depth)
     by_status: dict[PageStatus, int] = {}
@@ -83,14 +98,13 @@ def _contains(every: sa.Subquery, text: str) -> sa.ColumnElement[bool]:
 
 def find_page(conn: sa.Connection, tenant: TenantId, site: SiteId, page: int) -> ChannelPage | None:
     """The page with this id."""
-    every = _pages(tenant, site, _recent_runs(conn, tenant, site), page).subquery("every")
-    row = conn.execute(sa.select(every)).one_or_none()
+    row = conn.execute(_pages(tenant, site, _recent_runs(conn, tenant, site), [page])).one_or_none()
     return None if row is None else _page_of(row)
 
 
 def count_pages(conn: sa.Connection, tenant: TenantId, site: SiteId) -> dict[PageStatus, int]:
     """The number of pages in each state."""
-    every = _pages(tenant, site, _recent_runs(conn, tenant, site)).subquery("every")
+    every = _pages(tenant, site, _recent_runs(conn, tenant, site), columns={"status"}).subquery("every")
     rows = conn.execute(sa.select(every.c.status, sa.func.count()).group_by(every.c.status))
     counts: dict[str, int] = {row[0]: row[1] for row in rows}
     return {status: counts.get(status.value, 0) for status in PageStatus}
@@ -146,12 +160,12 @@ def delete_page(conn: sa.Connection, tenant: TenantId, site: SiteId, page: int) 
     return True
 
 
-def _recent_runs(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[str]:
-    """The runs since the last one that completed and visited the whole site, with that one."""
-    query = sa.select(runs.c.id, runs.c.state, runs.c.settings).where(runs.c.tenant_id == tenant, runs.c.site_id == site)
+def _recent_runs(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[int]:
+    """The numbers of the runs since the last one that completed and visited the whole site, with that one."""
+    query = sa.select(runs.c.number, runs.c.state, runs.c.settings).where(runs.c.tenant_id == tenant, runs.c.site_id == site)
     recent = []
-    for run, state, settings in conn.execute(query.order_by(runs.c.created_at.desc()).limit(_RECENT_RUNS)):
-        recent.append(run)
+    for number, state, settings in conn.execute(query.order_by(runs.c.created_at.desc()).limit(_RECENT_RUNS)):
+        recent.append(number)
         if state == RunState.COMPLETED.value:
             decoded = settings_of(settings)
             if decoded.pipeline is not Pipeline.UPDATE_DELTA or decoded.max_depth != 0:
@@ -159,30 +173,48 @@ def _recent_runs(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[st
     return recent
 
 
-def _latest_visits(tenant: TenantId, recent: Sequence[str]) -> sa.Subquery:
-    """The newest row of each URL that was visited in these runs."""
-    c = urls.c
-    number = sa.func.row_number().over(partition_by=c.url_id, order_by=runs.c.id.desc()).label("number")
-    v = visits.c
-    query = sa.select(c.url_id, runs.c.id.label("run_id"), c.state, c.depth, v.status_code, v.error, v.fetched_at, number)
-    of_run = sa.and_(c.tenant_id == tenant, c.run_number == runs.c.number)
-    of_visit = sa.and_(v.tenant_id == tenant, v.run_number == c.run_number, v.url_id == c.url_id)
-    query = query.select_from(runs.join(urls, of_run).outerjoin(visits, of_visit))
-    query = query.where(runs.c.tenant_id == tenant, runs.c.id.in_(recent), c.kind == sa.text("'page'"), c.seq.is_not(None))
+_of_run = sa.and_(runs.c.tenant_id == urls.c.tenant_id, runs.c.number == urls.c.run_number)
+_of_visit = sa.and_(
+    visits.c.tenant_id == urls.c.tenant_id, visits.c.run_number == urls.c.run_number, visits.c.url_id == urls.c.url_id
+)
+
+
+def _is_latest_visit(tenant: TenantId, recent: Sequence[int]) -> sa.ColumnElement[bool]:
+    """Whether a row of `urls` is the newest one of its URL that was visited in these runs.
+
+    No derived table of all newest rows: SQLite would read that once for each page.
+    """
+    later = urls.alias("later").c
+    # A difference and not a comparison, so that SQLite finds the rows by run and URL, and not by all later runs.
+    is_later = sa.and_(later.url_id == urls.c.url_id, later.run_number - urls.c.run_number > 0)
+    is_newest = ~sa.exists().where(_was_visited(tenant, later, recent), is_later).correlate(urls)
+    return sa.and_(_was_visited(tenant, urls.c, recent), is_newest)
+
+
+def _was_visited(tenant: TenantId, c: Any, recent: Sequence[int]) -> sa.ColumnElement[bool]:
+    """Whether a row of `urls` was visited in one of these runs, or known to be unchanged."""
     is_unchanged = sa.and_(c.state == sa.text("'SKIPPED'"), c.skip_reason.in_(_UNCHANGED))
-    rows = query.where(sa.or_(c.state.in_(_VISITED), is_unchanged)).subquery("visited")
-    return sa.select(rows).where(rows.c.number == 1).subquery("latest")
+    is_visited = sa.and_(c.kind == sa.text("'page'"), c.seq.is_not(None), sa.or_(c.state.in_(_VISITED), is_unchanged))
+    return sa.and_(c.tenant_id == tenant, c.run_number.in_(recent), is_visited)
 
 
-def _pages(tenant: TenantId, site: SiteId, recent: Sequence[str], page: int | None = None) -> sa.CompoundSelect[Any]:
-    """All pages of a site, or the one with this id."""
-    latest = _latest_visits(tenant, recent)
-    return sa.union_all(_stored_pages(latest, tenant, site, page), _unread_pages(latest, tenant, site, page))
+def _pages(
+    tenant: TenantId, site: SiteId, recent: Sequence[int], ids: Sequence[int] = (), columns: Collection[str] = ()
+) -> sa.CompoundSelect[Any]:
+    """All pages of a site, or those with these ids; all of their columns, or these."""
+    parts = []
+    for query in (_stored_pages(tenant, site, recent), _unread_pages(tenant, site, recent)):
+        part = query.where(site_urls.c.id.in_(ids)) if ids else query
+        if columns:
+            chosen = [each for each in part.selected_columns if each.name in columns]
+            part = part.with_only_columns(*chosen, maintain_column_froms=True)
+        parts.append(part)
+    return sa.union_all(*parts)
 
 
-def _stored_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int | None) -> sa.Select[Any]:
+def _stored_pages(tenant: TenantId, site: SiteId, recent: Sequence[int]) -> sa.Select[Any]:
     """Pages that were read, in this or an earlier crawl."""
-    p, version, u = pages.c, page_versions.alias("version"), latest.c
+    p, version, u, v = pages.c, page_versions.alias("version"), urls.c, visits.c
     current = sa.and_(
         version.c.tenant_id == tenant,
         version.c.site_id == site,
@@ -197,19 +229,20 @@ def _stored_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int
         (u.state.in_(_FAILED), sa.literal(PageStatus.FAILED.value)),
         else_=sa.literal(PageStatus.ACTIVE.value),
     )
-    read_at = sa.case((u.fetched_at > p.fetched_at, u.fetched_at), else_=p.fetched_at)
+    read_at = sa.case((v.fetched_at > p.fetched_at, v.fetched_at), else_=p.fetched_at)
     query = sa.select(
         site_urls.c.id.label("id"), _url.label("url"), status.label("status"),
         p.title.label("title"), p.content_hash.label("content_hash"), p.word_count.label("word_count"), u.depth.label("depth"),
-        u.status_code.label("http_status"), u.state.label("state"), u.error.label("error"), u.run_id.label("run"),
+        v.status_code.label("http_status"), u.state.label("state"), v.error.label("error"), runs.c.id.label("run"),
         first_seen.label("first_seen_at"), read_at.label("last_crawled_at"), version.c.seen_at.label("last_changed_at"),
         p.document.label("document"), p.screenshot.label("screenshot"), p.noindex.label("noindex"),
         sa.case((p.indexed.is_not(None), 1), else_=0).label("is_indexed"), p.snapshot.label("snapshot"),
         p.content_type.label("content_type"),
     )  # fmt: skip
-    joined = PAGES_WITH_URL.outerjoin(version, current).outerjoin(latest, u.url_id == p.url_id)
-    query = query.select_from(joined).where(p.tenant_id == tenant, p.site_id == site, p.alias_of.is_(None), ~_is_media(tenant))
-    return query if page is None else query.where(site_urls.c.id == page)
+    latest = sa.and_(u.url_id == p.url_id, _is_latest_visit(tenant, recent))
+    joined = PAGES_WITH_URL.outerjoin(version, current).outerjoin(urls, latest)
+    query = query.select_from(joined.outerjoin(visits, _of_visit).outerjoin(runs, _of_run))
+    return query.where(p.tenant_id == tenant, p.site_id == site, p.alias_of.is_(None), ~_is_media(tenant))
 
 
 def _is_media(tenant: TenantId) -> sa.ColumnElement[bool]:
@@ -218,20 +251,24 @@ def _is_media(tenant: TenantId) -> sa.ColumnElement[bool]:
     return sa.exists().where(c.tenant_id == tenant, c.url_id == site_urls.c.id).correlate(site_urls)
 
 
-def _unread_pages(latest: sa.Subquery, tenant: TenantId, site: SiteId, page: int | None) -> sa.Select[Any]:
+def _unread_pages(tenant: TenantId, site: SiteId, recent: Sequence[int]) -> sa.Select[Any]:
     """URLs that could not be read in any crawl, unless a person has deleted them since."""
-    u, d = latest.c, page_deletions.c
-    text, number = sa.cast(sa.null(), sa.Text), sa.cast(sa.null(), sa.Double)
+    u, v, d = urls.c, visits.c, page_deletions.c
     of_url = sa.and_(site_urls.c.tenant_id == tenant, site_urls.c.id == u.url_id)
     is_stored = sa.exists().where(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.url_id == u.url_id)
-    is_deleted = sa.exists().where(d.tenant_id == tenant, d.site_id == site, d.url_id == u.url_id, d.run_id >= u.run_id)
+    is_deleted = sa.exists().where(d.tenant_id == tenant, d.site_id == site, d.url_id == u.url_id, d.run_id >= runs.c.id)
+    text, number = sa.cast(sa.null(), sa.Text), sa.cast(sa.null(), sa.Double)
+    empty, zero = sa.literal(""), sa.literal(0)
     query = sa.select(
-        site_urls.c.id, _url, sa.literal(PageStatus.FAILED.value), sa.literal(""),
-        sa.literal(""), sa.literal(0), u.depth, u.status_code, u.state, u.error, u.run_id, number, u.fetched_at, number,
-        text, text, sa.literal(0), sa.literal(0), text, text,
+        site_urls.c.id.label("id"), _url.label("url"), sa.literal(PageStatus.FAILED.value).label("status"),
+        empty.label("title"), empty.label("content_hash"), zero.label("word_count"), u.depth.label("depth"),
+        v.status_code.label("http_status"), u.state.label("state"), v.error.label("error"), runs.c.id.label("run"),
+        number.label("first_seen_at"), v.fetched_at.label("last_crawled_at"), number.label("last_changed_at"),
+        text.label("document"), text.label("screenshot"), zero.label("noindex"), zero.label("is_indexed"),
+        text.label("snapshot"), text.label("content_type"),
     )  # fmt: skip
-    query = query.select_from(latest.join(site_urls, of_url)).where(u.state.in_(_FAILED), ~is_stored, ~is_deleted)
-    return query if page is None else query.where(site_urls.c.id == page)
+    query = query.select_from(urls.join(site_urls, of_url).join(runs, _of_run).outerjoin(visits, _of_visit))
+    return query.where(_is_latest_visit(tenant, recent), u.state.in_(_FAILED), ~is_stored, ~is_deleted)
 
 
 def _page_of(row: Any) -> ChannelPage:
