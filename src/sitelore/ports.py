@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         KnownPage,
         Lease,
         LinkBetweenPages,
+        LinkColumns,
         Offer,
         PageAlias,
         PageNeighbours,
@@ -441,7 +442,7 @@ class Ledger(Protocol):
     async def outlinks(self, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
         """Links of the current version of a page, in page order."""
 
-    def links(self, site: SiteId) -> AsyncIterator[list[LinkBetweenPages]]:
+    def links(self, site: SiteId) -> AsyncIterator[LinkColumns]:
         """All links of the current versions of the site's pages that are kept, in parts, each page's in page order."""
 
     async def changed_versions(self, site: SiteId, since: float, until: float) -> list[ChangedVersion]:
