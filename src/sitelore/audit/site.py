@@ -42,8 +42,6 @@ MAX_REDIRECTS = 20
 MAX_KNOWN_IDS = 20_000
 """A page with more ids may have ids that its facts do not record."""
 MIN_SHINGLE_WORDS = 100
-MAX_TEXT_CHARS = 200_000
-"""Of the text that is compared with other pages."""
 SECURITY_HEADERS = (
     "strict-transport-security", "content-security-policy", "x-content-type-options", "x-frame-options", "referrer-policy"
 )  # fmt: skip
@@ -176,7 +174,7 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
     facts, content = page.facts, page.content
     structured = [each for each in content.structured if each.get("source") != "opengraph"]
     words = page.word_count
-    shingles = shingles_of(content.text[:MAX_TEXT_CHARS]) if page.is_html and words >= MIN_SHINGLE_WORDS else b""
+    shingles = shingles_of(content.text) if page.is_html and words >= MIN_SHINGLE_WORDS else b""
     dates = [each.date[:_DATE_CHARS] for each in facts.dates if each.event == "modified" and len(each.date) >= _DATE_CHARS]
     return PageSummary(
         url=page.url,

@@ -34,7 +34,7 @@ from sitelore.audit.page import AuditPage, PageContent, audit_page
 from sitelore.audit.passages import Passages, paragraphs
 from sitelore.audit.rule import Needs
 from sitelore.audit.shingles import ShingleFile, shingles_of
-from sitelore.audit.site import MAX_TEXT_CHARS, MIN_SHINGLE_WORDS, PageSummary, Site, add_anchors, is_complete_run, summarise
+from sitelore.audit.site import MIN_SHINGLE_WORDS, PageSummary, Site, add_anchors, is_complete_run, summarise
 from sitelore.background import map_ahead
 from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.extraction_pool import ExtractionPool
@@ -250,7 +250,7 @@ class _Audit:
         shingles = b""
         if not is_same and row.document is not None and row.word_count >= MIN_SHINGLE_WORDS and is_page(row):
             document = await self._document(row.document)
-            shingles = shingles_of(PageContent.of(document).text[:MAX_TEXT_CHARS]) if document is not None else b""
+            shingles = shingles_of(PageContent.of(document).text) if document is not None else b""
         return EarlierPage(
             url=str(row.url),
             seen_at=row.fetched_at or ended_at,

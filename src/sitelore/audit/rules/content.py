@@ -212,7 +212,7 @@ def _placeholder_text(page: AuditPage, limits: Limits) -> Iterator[Hit]:
         match = _UNFILLED.search(text) or (_EMPTY_VALUE.search(text) if place != "description" else None)
         if match is not None and not _is_about_templates(page, match[0]):
             yield Hit({"place": place, "text": match[0].strip(" |:\u2013\u2014-")})
-    if _LOREM.search(page.content.text) and (match := _LOREM.search(_prose(page))):
+    if "lorem ipsum" in page.content.text.lower() and (match := _LOREM.search(_prose(page))):
         yield Hit({"place": "text", "text": match[0]})
     if "[object Object]" in page.content.text and (count := _prose(page).count("[object Object]")) > limits["max_in_text"]:
         yield Hit({"place": "text", "text": "[object Object]", "count": count})
