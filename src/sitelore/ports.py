@@ -7,7 +7,7 @@ Implemented by: `fetch` (`Fetcher`, `Renderer`, `Robots`), `frontier` (`HostGate
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         Ignore,
         LlmsTxt,
         RuleFindings,
+        SearchLog,
+        VectorSample,
     )
     from sitelore.model.changes import ChangedVersion, GonePage
     from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
@@ -625,6 +627,27 @@ class AuditStore(Protocol):
 
     async def save_settings(self, site: SiteId, options: Mapping[str, Any]) -> None:
         """Store the options of a site's audits; `SiteId(0)`: those of all sites without options of their own."""
+
+    async def record_search(
+        self,
+        site_ids: Iterable[SiteId],
+        text: CleanText,
+        *,
+        has_results: bool,
+        is_weak: bool,
+        now: float,
+        kept_since: float,
+    ) -> None:
+        """Count a search of these sites in the search log, and delete queries that were last made before `kept_since`."""
+
+    async def delete_searches(self, site: SiteId, before: float) -> None:
+        """Delete the queries of a site that were last made before this time."""
+
+    async def search_log(self, site: SiteId, limit: int) -> SearchLog:
+        """The number of searches of a site, and the queries that most often had no good result."""
+
+    async def sample_vectors(self, site: SiteId, model: str, limit: int) -> VectorSample:
+        """Texts of live chunks that have an embedding of this model, each once, at most `limit` in a stable order."""
 
     async def findings_with_keys(self, site: SiteId, keys: Collection[str]) -> list[FindingRecord]:
         """The stored findings with these keys."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from sitelore.audit.graph import GraphLink, SiteGraph
+from sitelore.audit.insights.chunk_clusters import ChunkClusters
 from sitelore.audit.insights.topics import TopicCounts
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Needs
@@ -30,6 +31,7 @@ from sitelore.model.audit.findings import (
     LlmsTxt,
     MediaFile,
     RepeatedChunk,
+    SearchLog,
     Shingles,
     SitemapFile,
 )
@@ -341,6 +343,10 @@ class Site:
     unused_media: tuple[MediaFile, ...] = ()
     """Stored files that no page of the run shows."""
     topics: TopicCounts | None = None
+    searches: SearchLog | None = None
+    """What was searched on the site, where that is recorded."""
+    clusters: ChunkClusters | None = None
+    """The chunks of the search index by topic, where they have embeddings."""
     missing: frozenset[Needs] = frozenset()
     """Records that this run does not have though others may: what rules found in them is neither confirmed nor resolved."""
 

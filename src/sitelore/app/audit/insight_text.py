@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 _EXAMPLES = 5
+_LISTED = 12
 
 Figures = Mapping[str, Any]
 
@@ -152,6 +153,26 @@ def _topics(value: Figures) -> Iterator[str]:
     yield from _examples(lines)
 
 
+def _clusters(value: Figures) -> Iterator[str]:
+    lines = (
+        f"{each['label'] or 'mixed'} ({each['chunks']:,} passages on {each['pages']:,} pages, such as {each['examples'][0]})"
+        for each in value["clusters"]
+    )
+    yield from list(lines)[:_LISTED]
+    if value["clustered"] < value["chunks"]:
+        yield f"from a sample of {value['clustered']:,} of {value['chunks']:,} passages"
+
+
+def _unanswered(value: Figures) -> Iterator[str]:
+    yield f"searches: {value['searches']:,}; different queries: {value['queries']:,}"
+    lines = (
+        f"{each['query']} (searches: {each['searches']:,}, without results: {each['without_results']:,}, "
+        f"with weak ones only: {each['weak']:,})"
+        for each in value["unanswered"]
+    )
+    yield from list(lines)[:_LISTED] or ["all of them had good results"]
+
+
 TITLES: Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
     "run_honesty": ("What was read", _coverage),
     "movement": ("Changes since the run before", _movement),
@@ -169,6 +190,8 @@ TITLES: Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
     "link_health": ("Links", _link_health),
     "media": ("Media", _media),
     "topics": ("Topics by section", _topics),
+    "chunk_clusters": ("Topics by meaning", _clusters),
+    "unanswered_queries": ("Searches without an answer", _unanswered),
     "machine_readiness": ("Use by machines", _machines),
 }
 """The insights with their titles, in the order of a report."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from sitelore.app.app import App
+from sitelore.app.audit.chunk_topics import cluster_chunks
 from sitelore.app.audit.link_checks import with_checks
 from sitelore.app.audit.link_places import html_reader, with_selectors
 from sitelore.app.audit.site_records import (
@@ -25,6 +26,7 @@ from sitelore.app.audit.site_records import (
     personal_data_of,
     urls_without_instructions,
 )
+from sitelore.app.settings import operator_settings
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.checks import check_page, check_site
 from sitelore.audit.graph import SiteGraph
@@ -49,6 +51,7 @@ from sitelore.model.audit.findings import (
     IndexedUrl,
     Instruction,
     RepeatedChunk,
+    SearchLog,
     Severity,
 )
 from sitelore.model.frontier import PageVersion, RowKind, Run, RunListing, UrlRow
@@ -62,6 +65,7 @@ from sitelore.store.schema import key_of
 
 _PAGES_AHEAD_PER_CORE = 3
 _MAX_RUNS_SEARCHED = 200
+_MAX_QUERIES = 200
 MIN_REPEATS = 5
 """Pages that have a passage before it is looked at."""
 MAX_REPEATED = 200
@@ -173,6 +177,8 @@ class _Audit:
             indexed=await self._indexed(summaries),
             repeated_chunks=await self._repeated(),
             topics=self._topics,
+            searches=await self._searches(),
+            clusters=await cluster_chunks(self._app, self._run),
             missing=frozenset() if self._run.settings.media.types else frozenset({Needs.MEDIA}),
         )
         site = await with_checks(self._app, self._run, site, self._progress, is_allowed=self._config.check_links)
@@ -265,6 +271,12 @@ class _Audit:
             shingles=self._shingles.store(shingles),
             is_html=is_page(row) and "html" in row.content_type,
         )
+
+    async def _searches(self) -> SearchLog | None:
+        """What was searched on the site; None where searches are not recorded."""
+        if not operator_settings().search_log_s:
+            return None
+        return await self._app.audits.for_tenant(self._run.tenant).search_log(self._run.site, _MAX_QUERIES)
 
     async def _robots(self) -> tuple[RobotsFile, ...]:
         files = [await self._ledger.robots(origin) for origin in sorted(self._files.origins)]
