@@ -53,6 +53,8 @@ _NO_ANCHOR = re.compile(r"$|top$|[/!]|:~:", re.IGNORECASE)
 _ID_PREFIXES = ("", "user-content-")
 """Prefixes that scripts of a site add to ids."""
 _SHELLS = frozenset({"shell", "no_browser", "failed"})
+_REFERENCE = re.compile(r"^(?:\||```)", re.MULTILINE)
+"""A table or a listing in Markdown."""
 _DATE_CHARS = len("2024-05-06")
 
 
@@ -139,6 +141,8 @@ class PageSummary:
     """The types of its structured data."""
     broken_structured: int = 0
     form_count: int = 0
+    is_reference: bool = False
+    """Whether it has a table or a listing: such a page is complete with few words."""
     elapsed_s: float | None = None
     body_bytes: int = 0
     text_bytes: int = 0
@@ -211,6 +215,7 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         types=tuple(sorted({sys.intern(str(name)) for each in structured for name in each.get("types", ())})),
         broken_structured=len(facts.json_ld_errors),
         form_count=len(content.forms),
+        is_reference=_REFERENCE.search(content.markdown) is not None,
         elapsed_s=page.elapsed_s,
         body_bytes=page.body_bytes,
         text_bytes=facts.text_bytes,
