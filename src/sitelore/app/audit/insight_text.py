@@ -32,6 +32,10 @@ def _examples(items: Iterable[str], total: int | None = None) -> Iterator[str]:
         yield f"… and {left:,} more"
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def _total(value: Figures, name: str) -> int:
     """The number of items of a list, those included that were not stored."""
     return len(value[name]) + int(value.get("more", {}).get(name, 0))
@@ -116,8 +120,8 @@ def _structured(value: Figures) -> Iterator[str]:
 
 
 def _link_health(value: Figures) -> Iterator[str]:
-    yield f"{value['links']:,} links, {_total(value, 'broken_targets'):,} broken targets"
-    lines = (f"{url} ({state}): {links:,} links" for url, state, links in value["broken_targets"])
+    yield f"{_counted(value['links'], 'link')}, {_counted(_total(value, 'broken_targets'), 'broken target')}"
+    lines = (f"{url} ({state}): {_counted(links, 'link')}" for url, state, links in value["broken_targets"])
     yield from _examples(lines, _total(value, "broken_targets"))
 
 
@@ -146,7 +150,7 @@ def _size(count: int) -> str:
 
 def _topics(value: Figures) -> Iterator[str]:
     lines = (
-        f"{each['section']} ({each['pages']:,} pages): {', '.join(phrase for phrase, _ in each['phrases'][:8])}"
+        f"{each['section']} ({_counted(each['pages'], 'page')}): {', '.join(phrase for phrase, _ in each['phrases'][:8])}"
         for each in value["sections"]
         if each["phrases"]
     )
@@ -155,7 +159,7 @@ def _topics(value: Figures) -> Iterator[str]:
 
 def _clusters(value: Figures) -> Iterator[str]:
     lines = (
-        f"{each['label'] or 'mixed'} ({each['chunks']:,} passages on {each['pages']:,} pages, such as {each['examples'][0]})"
+        f"{each['label'] or 'mixed'} ({_counted(each['chunks'], 'passage')} on {_counted(each['pages'], 'page')}, such as {each['examples'][0]})"
         for each in value["clusters"]
     )
     yield from list(lines)[:_LISTED]
