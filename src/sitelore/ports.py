@@ -61,7 +61,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         WaveOpened,
         WavePlan,
     )
-    from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId, WorkerId
+    from sitelore.model.ids import BlobKey, CleanText, RunId, SiteId, TenantId, WorkerId
     from sitelore.model.platform.accounts import EntryFor
     from sitelore.model.response import (
         Failure,

@@ -7,7 +7,8 @@ from itertools import permutations
 import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, begin
-from tests.ports.test_tenants import MODEL, fill
+from tests.ports.test_search_index import MODEL
+from tests.ports.test_tenants import fill
 
 from sitelore.model.audit.findings import LoggedQuery, SearchLog
 from sitelore.model.ids import DEFAULT_TENANT, CleanText, SiteId, TenantId
@@ -43,9 +44,7 @@ async def test_searches_are_counted_by_query_those_without_an_answer_first(ledge
     assert (await store.search_log(site, 1)).unanswered == unanswered[:1]
 
 
-async def test_queries_that_were_not_made_for_the_retention_period_are_deleted(
-    ledger: SqlLedger, store: SqlAuditStore
-) -> None:
+async def test_queries_that_were_not_made_for_the_retention_period_are_deleted(ledger: SqlLedger, store: SqlAuditStore) -> None:
     site = (await begin(ledger)).site
     await search(store, site, "old")
     await search(store, site, "new", at=NOW + 31 * DAY)

@@ -181,7 +181,6 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
     structured = [each for each in content.structured if each.get("source") != "opengraph"]
     words = page.word_count
     shingles = shingles_of(content.text) if page.is_html and words >= MIN_SHINGLE_WORDS else b""
-    dates = [each.date[:_DATE_CHARS] for each in facts.dates if each.event == "modified" and len(each.date) >= _DATE_CHARS]
     return PageSummary(
         url=page.url,
         state=page.state,
@@ -201,7 +200,7 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         depth=page.depth,
         group=sys.intern(folder_of(page.url)),
         title=facts.title,
-        h1=next((each.text for each in facts.headings if each.level == 1 and each.text), ""),
+        h1=_main_heading(facts),
         description=facts.description,
         lang=sys.intern(facts.lang.lower()),
         word_count=words,
@@ -222,7 +221,7 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         html_bytes=facts.body_bytes,
         fetched_at=page.fetched_at,
         lastmod=page.lastmod,
-        modified=max(dates, default=""),
+        modified=_modified(facts),
         ids=_packed_ids(page),
         security_headers=_shared(frozenset(_present_headers(page))) if page.is_html and page.has_head else None,
         servers=tuple(sys.intern(each) for name in ("server", "x-powered-by") for each in page.headers(name)),
@@ -236,6 +235,15 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         changed=page.changed,
         needs_browser=content.rendering.get("reason") in _SHELLS and not page.is_rendered,
     )
+
+
+def _modified(facts: AuditFacts) -> str:
+    dates = (each.date[:_DATE_CHARS] for each in facts.dates if each.event == "modified" and len(each.date) >= _DATE_CHARS)
+    return max(dates, default="")
+
+
+def _main_heading(facts: AuditFacts) -> str:
+    return next((each.text for each in facts.headings if each.level == 1 and each.text), "")
 
 
 @lru_cache(maxsize=64)

@@ -22,7 +22,6 @@ from sitelore.model.url import Url
 from .cases import HOME, OTHER
 from .sites import BASE, Audited, Spec, address, audit, html, state
 
-
 WATER = "The water of the river turns the wheel, and the wheel turns the stones of the mill."
 WHEELS = "A wheel with buckets needs less water than one with boards, and it is heavier to build."
 

@@ -80,7 +80,15 @@ def test_a_repeated_passage_counts_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a b c d e f g", "Straße ÄÖ_1 x-y 日本語 テスト 𠀀𠀁 😀 a\ud800b e", "İstanbul " * 9, "_" * 5 + " " + "a " * 7, " " * 9, ""]
+    "text",
+    [
+        "a b c d e f g",
+        "Straße ÄÖ_1 x-y 日本語 テスト 𠀀𠀁 😀 a\ud800b e",
+        "İstanbul " * 9,
+        "_" * 5 + " " + "a " * 7,
+        " " * 9,
+        "",
+    ],
 )
 def test_words_are_those_of_a_regular_expression(text: str) -> None:
     assert len(shingles._word_hashes(text)) == len(re.findall(r"\w+", text))

@@ -144,7 +144,10 @@ def test_what_the_whole_site_has_in_common_is_one_group() -> None:
 
 @pytest.mark.parametrize(
     "reference",
-    ["<table><tr><th>Name</th><th>Type</th></tr><tr><td>size</td><td>int</td></tr></table>", "<pre>make install\nmake test</pre>"],
+    [
+        "<table><tr><th>Name</th><th>Type</th></tr><tr><td>size</td><td>int</td></tr></table>",
+        "<pre>make install\nmake test</pre>",
+    ],
 )
 def test_a_short_page_with_a_table_or_a_listing_is_complete(reference: str) -> None:
     # Folders with pages of very different lengths have no norm.

@@ -67,9 +67,7 @@ async def test_secrets_and_personal_data_are_removed() -> None:
     assert len(search["text"]) == 200
 
 
-@pytest.mark.parametrize(
-    "query", [{"path": "/docs"}, {"langs": ("en",)}, {"kinds": ("pdf",)}, {"since": 1.0}, {"until": 1.0}]
-)
+@pytest.mark.parametrize("query", [{"path": "/docs"}, {"langs": ("en",)}, {"kinds": ("pdf",)}, {"since": 1.0}, {"until": 1.0}])
 async def test_searches_with_filters_are_left_out(query: dict[str, Any]) -> None:
     assert await recorded("fly", **query) == []
     assert await recorded("fly path:/docs") == []

@@ -159,7 +159,8 @@ def _topics(value: Figures) -> Iterator[str]:
 
 def _clusters(value: Figures) -> Iterator[str]:
     lines = (
-        f"{each['label'] or 'mixed'} ({_counted(each['chunks'], 'passage')} on {_counted(each['pages'], 'page')}, such as {each['examples'][0]})"
+        f"{each['label'] or 'mixed'} ({_counted(each['chunks'], 'passage')} on {_counted(each['pages'], 'page')}, "
+        f"such as {each['examples'][0]})"
         for each in value["clusters"]
     )
     yield from list(lines)[:_LISTED]

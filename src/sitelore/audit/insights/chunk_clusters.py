@@ -104,7 +104,8 @@ def _centred(sample: VectorSample) -> Matrix:
     vectors = np.frombuffer(b"".join(each.vector for each in sample.chunks), "<f2").astype(np.float32)
     vectors = vectors.reshape(len(sample.chunks), -1)
     vectors -= vectors.mean(axis=0)
-    return _unit(vectors)
+    units: Matrix = _unit(vectors)
+    return units
 
 
 def _unit(vectors: Any) -> Any:

@@ -6,7 +6,8 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
@@ -34,7 +35,7 @@ class PageTerms(NamedTuple):
 
     frequent: list[str]
     """The words and two-word phrases that occur most, those of its title and headings counted three times."""
-    words: Set[str]
+    words: AbstractSet[str]
     """All words."""
 
 
@@ -124,7 +125,9 @@ class TopicCounts:
         words, others = self._words_of[section].pages, pages - size
         least_elsewhere = max(_MIN_PAGES, _MAX_SHARE * pages if is_only else _COMMON_SHARE * others)
         # A word that many other pages have is one of the language, or of the template.
-        common = {word for word, count in self._words.pages.items() if count - (0 if is_only else words[word]) > least_elsewhere}
+        common = {
+            word for word, count in self._words.pages.items() if count - (0 if is_only else words[word]) > least_elsewhere
+        }
         for term, count in self._sections[section].pages.items():
             if not common.isdisjoint(term.split()):
                 continue

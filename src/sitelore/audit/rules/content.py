@@ -164,7 +164,13 @@ def _thin_page(site: Site, limits: Limits) -> Iterator[Hit]:
 
 def _is_prose(site: Site, page: PageSummary) -> bool:
     """Whether a page is meant to be read: not the start page, a list of links, a form, a contact page, a table or listing."""
-    if page is site.start or page.url.is_root or page.form_count or page.is_reference or _NOT_PROSE.search(page.url.path.lower()):
+    if (
+        page is site.start
+        or page.url.is_root
+        or page.form_count
+        or page.is_reference
+        or _NOT_PROSE.search(page.url.path.lower())
+    ):
         return False
     links = {link.target for link in site.graph.outlinks(page.url)}
     return len(links) * _WORDS_PER_LINK <= page.word_count

@@ -176,7 +176,7 @@ def first_sentence(text: str, h1: str) -> str:
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line is long enough for a description and mostly words: not code, the syntax of a command, or an item of a list."""
+    """Whether a line is long enough for a description and mostly words: no code, syntax of a command, or item of a list."""
     if len(line) <= _MIN_PROSE_CHARS or line.startswith(_ITEM):
         return False
     return sum(char.isalpha() or char == " " for char in line) >= _MIN_WORD_SHARE * len(line)

@@ -1,4 +1,4 @@
-"""Records queries to the search index, so that audits can say which ones it could not answer. Off unless the operator turns it on."""
+"""Records queries to the search index where the operator wants that: audits say which ones it could not answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SearchRecorder:
             site_ids = {site.site for site in sites if site.chunks and (not names or any(map(site.is_named, names)))}
         if len(site_ids) > _MAX_SITES:
             return
-        # Personal data too: nobody asked those who search.
+        # Personal data too, whatever the policy for pages: it belongs to the person who searches.
         redactor = redactor_of(replace(self.redaction, personal=True, keep_contacts=False))
         text = piece_of(redactor.redact(" ".join(query.text[:_MAX_READ_CHARS].split()))[0], 0, _MAX_CHARS)
         now, best = self.clock(), max((hit.score for hit in answer.hits), default=0.0)

@@ -8,15 +8,10 @@ from sitelore.model.audit.findings import ChunkVector, VectorSample
 from sitelore.model.ids import SiteId, TenantId
 from sitelore.store.schema import IS_SEARCHABLE, chunks, models, pages, vectors
 from sitelore.store.statements import BATCH, SITE, TENANT, select_in_batches
-from sitelore.store.vectors.embeddings import vectors_of_texts
 
-_live = (
-    chunks.join(
-        pages,
-        sa.and_(
-            pages.c.tenant_id == chunks.c.tenant_id, pages.c.site_id == chunks.c.site_id, pages.c.number == chunks.c.page
-        ),
-    )
+_live = chunks.join(
+    pages,
+    sa.and_(pages.c.tenant_id == chunks.c.tenant_id, pages.c.site_id == chunks.c.site_id, pages.c.number == chunks.c.page),
 )
 _of_site = sa.and_(
     chunks.c.tenant_id == TENANT, chunks.c.site_id == SITE, sa.text(IS_SEARCHABLE), sa.text("indexed = document")
@@ -39,6 +34,8 @@ _places = (
 
 def sample_vectors(conn: sa.Connection, tenant: TenantId, site: SiteId, model: str, limit: int) -> VectorSample:
     """Texts of live chunks that have an embedding of this model, each once, at most `limit` of them by their hashes."""
+    from sitelore.store.vectors.embeddings import vectors_of_texts  # noqa: PLC0415 needs numpy, a part of an extra
+
     model_id = conn.scalar(sa.select(models.c.id).where(models.c.tenant_id == tenant, models.c.name == model))
     if model_id is None:
         return VectorSample()

@@ -36,9 +36,7 @@ def record_search(
     for site in sorted(site_ids):
         delete_searches(conn, tenant, site, kept_since)
         of_site = sa.and_(_c.tenant_id == tenant, _c.site_id == site)
-        count, known = conn.execute(
-            sa.select(sa.func.count(), sa.func.count().filter(_c.query == query)).where(of_site)
-        ).one()
+        count, known = conn.execute(sa.select(sa.func.count(), sa.func.count().filter(_c.query == query)).where(of_site)).one()
         if count >= MAX_QUERIES and not known:
             continue
         new = {"searches": 1, "without_results": int(not has_results), "weak": int(is_weak)}

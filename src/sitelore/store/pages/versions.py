@@ -270,6 +270,8 @@ def _columns_of_versions(dialect_name: str) -> sa.Select[Any]:
     else:  # in the order of the subquery
         arrays = [sa.func.json_group_array(column) for column in columns]
     return sa.select(_links_of_versions.c.version_id, *arrays).group_by(_links_of_versions.c.version_id)
+
+
 _urls_with_ids = sa.select(site_urls.c.id, site_urls.c.url, site_urls.c.long_url).where(
     site_urls.c.tenant_id == TENANT, site_urls.c.id.in_(BATCH)
 )
