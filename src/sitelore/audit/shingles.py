@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from hashlib import blake2b
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -168,10 +167,10 @@ def _candidates(pages: Mapping[str, Shingles], bands: int) -> Iterator[tuple[str
     urls = [url for url, shingles in pages.items() if shingles]
     rows = HASHES // bands
     digests = np.empty((bands, len(urls)), np.uint64)
+    weights = np.random.default_rng(_SEED).integers(1, 2**64 - 1, rows, np.uint64) | np.uint64(1)
     for number, url in enumerate(urls):
-        signature = _min_hashes(bytes(pages[url]), multipliers, offsets).tobytes()
-        parts = (signature[at : at + 4 * rows] for at in range(0, 4 * HASHES, 4 * rows))
-        digests[:, number] = [int.from_bytes(blake2b(part, digest_size=8).digest(), "big") for part in parts]
+        # A weighted sum of each band; that of different bands may be equal, but then their pages are compared in full.
+        digests[:, number] = _min_hashes(bytes(pages[url]), multipliers, offsets).reshape(bands, rows) @ weights
     for band in digests:
         order = np.argsort(band, kind="stable")
         ends = np.flatnonzero(np.append(band[order][1:] != band[order][:-1], True)) if len(order) else order

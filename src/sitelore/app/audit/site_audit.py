@@ -12,6 +12,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -63,6 +64,22 @@ from sitelore.model.url import Url
 from sitelore.ports import Ledger
 from sitelore.store.schema import key_of
 
+
+class _DocumentPart(TypedDict, total=False):
+    """The parts of a stored document that `PageContent` holds. Most of a document is links, which the audit reads elsewhere."""
+
+    text: Any
+    markdown: Any
+    h1: Any
+    image: Any
+    meta: Any
+    structured: Any
+    forms: Any
+    media: Any
+    rendering: Any
+
+
+_decoder = msgspec.json.Decoder(_DocumentPart)
 _PAGES_AHEAD_PER_CORE = 3
 _MAX_RUNS_SEARCHED = 200
 _MAX_QUERIES = 200
@@ -321,10 +338,9 @@ class _Audit:
         facts = decompress_blob(reading.facts)
         return PageVersion(row.url, row.fetched_at or 0.0, None, row.document, row.content_hash, reading.redactions, facts)
 
-    async def _document(self, key: BlobKey) -> dict[str, object] | None:
+    async def _document(self, key: BlobKey) -> Mapping[str, Any] | None:
         try:
             data = await self._blobs.get(key)
         except KeyError:
             return None
-        document: dict[str, object] = msgspec.json.decode(data)
-        return document
+        return _decoder.decode(data)

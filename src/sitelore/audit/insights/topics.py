@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
@@ -41,20 +41,22 @@ class PageTerms(NamedTuple):
 
 def terms_of(title: str, headings: Iterable[str], text: str) -> PageTerms:
     """The words and phrases of a page."""
-    known: set[str] = set()
-    terms = _terms(text[:_MAX_CHARS], known)
-    for part in (title, *headings):
-        terms += 3 * _terms(part, known)
-    often = [each for each in Counter(terms).items() if each[1] > 1]
-    often.sort(key=itemgetter(1), reverse=True)  # terms that occur equally often stay in the order of the page
-    return PageTerms([term for term, _ in often[:MAX_TERMS]], known)
+    of_text = _WORD.findall(text[:_MAX_CHARS].lower())
+    of_parts = [_WORD.findall(part.lower()) for part in (title, *headings)]
+    # A phrase that occurs twice consists of words that do.
+    often = {word for word, count in Counter(of_text).items() if count > 1}.union(*of_parts)
+    terms = _terms(of_text, often)
+    for words in of_parts:
+        terms += 3 * _terms(words, often)
+    ordered = [each for each in Counter(terms).items() if each[1] > 1]
+    ordered.sort(key=itemgetter(1), reverse=True)  # terms that occur equally often stay in the order of the page
+    return PageTerms([term for term, _ in ordered[:MAX_TERMS]], set(of_text).union(*of_parts))
 
 
-def _terms(text: str, known: set[str]) -> list[str]:
-    """The words of a text and its pairs of different words. The words are added to those that are known."""
-    words = _WORD.findall(text.lower())
-    known.update(words)
-    return words + [f"{first} {second}" for first, second in pairwise(words) if first != second]
+def _terms(words: Sequence[str], often: Container[str]) -> list[str]:
+    """The words of a text that occur often, and its pairs of different ones among them."""
+    pairs = [f"{first} {second}" for first, second in pairwise(words) if first in often and second in often and first != second]
+    return [word for word in words if word in often] + pairs
 
 
 @dataclass(frozen=True, slots=True)
