@@ -27,7 +27,7 @@ from sitelore.model.frontier import (
     StoredEventKind,
     Verdict,
 )
-from sitelore.model.ids import CleanText, TenantId
+from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, UserRole
 from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCrawl, Planned, ScheduleRule, Trigger
 from sitelore.model.platform.media import ShownMedia
@@ -108,9 +108,7 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     await search_index.put_vectors(
         MODEL, [(text.text_hash, vector(content)) for text in await search_index.texts_to_embed(MODEL, 9)]
     )
-    audits = SqlAuditStore(ledger._engine, ledger._tenant)
-    await audited(audits, run)
-    await audits.record_search([run.site], CleanText(content), has_results=False, is_weak=False, now=NOW, kept_since=0.0)
+    await audited(SqlAuditStore(ledger._engine, ledger._tenant), run)
     fixes = SqlFixStore(ledger._engine, ledger._tenant)
     await fixes.save_repository(repository_of(run.site))
     assert (await fixes.request_fix(fix_request(run.site, f"fix-{content}")))[1] is None
