@@ -7,7 +7,7 @@ Implemented by: `fetch` (`Fetcher`, `Renderer`, `Robots`), `frontier` (`HostGate
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         Ignore,
         LlmsTxt,
         RuleFindings,
+        SearchLog,
+        VectorSample,
     )
     from sitelore.model.changes import ChangedVersion, GonePage, ReturnedPage
     from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
@@ -36,6 +38,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         KnownPage,
         Lease,
         LinkBetweenPages,
+        LinkColumns,
         Offer,
         PageAlias,
         PageNeighbours,
@@ -59,7 +62,7 @@ if TYPE_CHECKING:  # two hundred classes: a process loads those that it has a us
         WaveOpened,
         WavePlan,
     )
-    from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId, WorkerId
+    from sitelore.model.ids import BlobKey, CleanText, RunId, SiteId, TenantId, WorkerId
     from sitelore.model.platform.accounts import EntryFor
     from sitelore.model.response import (
         Failure,
@@ -442,7 +445,7 @@ class Ledger(Protocol):
     async def outlinks(self, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
         """Links of the current version of a page, in page order."""
 
-    def links(self, site: SiteId) -> AsyncIterator[list[LinkBetweenPages]]:
+    def links(self, site: SiteId) -> AsyncIterator[LinkColumns]:
         """All links of the current versions of the site's pages that are kept, in parts, each page's in page order."""
 
     async def changed_versions(self, site: SiteId, since: float, until: float) -> list[ChangedVersion]:
@@ -628,6 +631,27 @@ class AuditStore(Protocol):
 
     async def save_settings(self, site: SiteId, options: Mapping[str, Any]) -> None:
         """Store the options of a site's audits; `SiteId(0)`: those of all sites without options of their own."""
+
+    async def record_search(
+        self,
+        site_ids: Iterable[SiteId],
+        text: CleanText,
+        *,
+        has_results: bool,
+        is_weak: bool,
+        now: float,
+        kept_since: float,
+    ) -> None:
+        """Count a search of these sites in the search log, and delete queries that were last made before `kept_since`."""
+
+    async def delete_searches(self, site: SiteId, before: float) -> None:
+        """Delete the queries of a site that were last made before this time."""
+
+    async def search_log(self, site: SiteId, limit: int) -> SearchLog:
+        """The number of searches of a site, and the queries that most often had no good result."""
+
+    async def sample_vectors(self, site: SiteId, model: str, limit: int) -> VectorSample:
+        """Texts of live chunks that have an embedding of this model, each once, at most `limit` in a stable order."""
 
     async def findings_with_keys(self, site: SiteId, keys: Collection[str]) -> list[FindingRecord]:
         """The stored findings with these keys."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.crawls import crawl_in, crawl_settings
 from tests.support.http_server import Answer, page, prose, redirect, serve_site, site
+from tests.unit.audit.sites import columns_of
 
 from sitelore.app.app import App
 from sitelore.app.audit import link_places
@@ -34,7 +35,7 @@ async def audit(app: App, run: Run) -> tuple[Site, list[Finding]]:
         document = json.loads(await app.blobs.get(version.document)) if version is not None else None
         audited = audit_page(row, version, facts, document)
         add_anchors(graph, audited)
-        graph.add(await app.ledger.outlinks(run.site, row.url) if version is not None else ())
+        graph.add(columns_of(await app.ledger.outlinks(run.site, row.url) if version is not None else ()))
         pages[str(row.url)] = summarise(audited)
         findings += check_page(audited)
     result = Site(pages, graph, NOW, is_complete=is_complete_run(pages.values()))

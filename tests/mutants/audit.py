@@ -84,7 +84,7 @@ MUTANTS = (
     Mutant(
         "anchors-of-links-lost",
         "audit/graph.py",
-        "                self.add_anchor(sources[at], targets[at], fragment, texts[at])\n",
+        "                self.add_anchor(links.sources[at], links.targets[at], fragment, links.texts[at])\n",
         "                pass\n",
         "Links to missing fragments are not found.",
         _GRAPH,

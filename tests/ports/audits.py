@@ -17,7 +17,7 @@ from sitelore.model.audit.findings import (
     finding_key,
 )
 from sitelore.model.frontier import Run
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import CleanText, SiteId
 from sitelore.model.platform.fixes import ConnectedRepository, FixRequest, FixState, RepositoryHost
 from sitelore.ports import AuditStore
 
@@ -36,6 +36,8 @@ async def audited(store: AuditStore, run: Run) -> None:
     await store.ignore(run.site, Ignore("title-length", "by design", key="other"))
     await store.save_settings(run.site, {"rules": {"title-length": False}})
     await store.save_llms_txt(run.site, LlmsTxt("http://a.test/llms.txt", 404))
+    query = CleanText(f"query of {run.site}")
+    await store.record_search([run.site], query, has_results=False, is_weak=False, now=NOW, kept_since=0.0)
     await store.finish(run.id, AuditScore(1, 2), True, {"run_honesty": {"read": 1}}, NOW + 1)
 
 

@@ -55,7 +55,7 @@ async def store(ledger: SqlLedger, stored: dict[str, PageUpdate], at: float = NO
 
 
 async def all_links(ledger: SqlLedger, site: SiteId) -> list[LinkBetweenPages]:
-    return [link async for part in ledger.links(site) for link in part]
+    return [LinkBetweenPages(*link) async for part in ledger.links(site) for link in zip(*part, strict=True)]
 
 
 async def sources(ledger: SqlLedger, site: SiteId, path: str) -> list[tuple[str, int, str, str, bool]]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.app.site_sessions import SiteSessions
     from sitelore.crawl.context import MediaContext, Progress, WorkerContext
+    from sitelore.crawl.search.search_log import SearchRecorder
     from sitelore.crawl.search.service import SearchService
     from sitelore.fetch.access import RunAccess
     from sitelore.fetch.browser.chromium import Browser
@@ -405,9 +406,20 @@ class LazySearch:
             search_index = self._open_index().for_tenant(tenant)
             ledger, blobs = self._ledger.for_tenant(tenant), self._blobs.for_tenant(tenant)
             self._services[tenant] = SearchService(
-                ledger, search_index, blobs, self._clock, self._redaction, self._embedder, self._reranker
-            )
+                ledger, search_index, blobs, self._clock, self._redaction, self._embedder, self._reranker,
+                self._recorder(tenant),
+            )  # fmt: skip
         return self._services[tenant]
+
+    def _recorder(self, tenant: TenantId) -> SearchRecorder | None:
+        """What records the searches of a tenant; None unless the operator wants that."""
+        retention_s = operator_settings().search_log_s
+        if not retention_s:
+            return None
+        from sitelore.crawl.search.search_log import SearchRecorder
+        from sitelore.store.audits.audit_store import SqlAuditStore
+
+        return SearchRecorder(SqlAuditStore(self._engine, tenant), self._clock, self._redaction, retention_s)
 
     def _open_index(self) -> SqlSearchIndex:
         """The index of the default tenant; all tenants share its vector search backend and the embedding model."""

@@ -82,6 +82,9 @@ class OperatorSettings:
     retention_s: float = 0.0
     """`SITELORE_RETENTION`: ended runs and versions of pages that are older are deleted; 0: everything is kept."""
 
+    search_log_s: float = 0.0
+    """`SITELORE_SEARCH_LOG`: how long search queries are kept for audits; 0: none are recorded."""
+
     redaction: Redaction = BUILT_IN_ALONE
     """`SITELORE_SECRET_RULES`, a file of additional rules for secrets, and `SITELORE_REDACTION_KEY`."""
     access: Access = field(default=NO_ACCESS, repr=False)
@@ -138,7 +141,8 @@ def operator_settings() -> OperatorSettings:
         vectors_key=_key("SITELORE_VECTORS_KEY"),
         secrets_keys=_secrets_keys(),
         backups=Path(folder) if (folder := os.environ.get("SITELORE_BACKUPS", "").strip()) else None,
-        retention_s=_retention(),
+        retention_s=_retention("SITELORE_RETENTION", "keep everything"),
+        search_log_s=_retention("SITELORE_SEARCH_LOG", "record nothing"),
         redaction=operator_redaction(),
         access=operator_access(),
     )
@@ -239,11 +243,11 @@ def _seconds(name: str, default: float) -> float:
     return seconds
 
 
-def _retention() -> float:
-    text = os.environ.get("SITELORE_RETENTION", "").strip()
-    retention_s = parse_duration(text, "SITELORE_RETENTION") if text else 0.0
+def _retention(name: str, when_empty: str) -> float:
+    text = os.environ.get(name, "").strip()
+    retention_s = parse_duration(text, name) if text else 0.0
     if text and retention_s < _MIN_RETENTION_S:
-        raise UsageError(f"invalid SITELORE_RETENTION {text!r} (use at least 1h, or leave it empty to keep everything)")
+        raise UsageError(f"invalid {name} {text!r} (use at least 1h, or leave it empty to {when_empty})")
     return retention_s
 
 

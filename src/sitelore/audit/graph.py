@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sitelore.model.frontier import LinkBetweenPages
+from sitelore.model.frontier import LinkColumns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,20 +85,19 @@ class SiteGraph:
     def __len__(self) -> int:
         return len(self.sources)
 
-    def add(self, links: Sequence[LinkBetweenPages]) -> None:
+    def add(self, links: LinkColumns) -> None:
         """Add links, column by column: there may be millions."""
-        if not links:
+        if not links.sources:
             return
-        sources, targets, positions, texts, fragments, nofollow = zip(*links, strict=True)
-        number_of = self.ids.__getitem__
-        self.sources.extend(map(number_of, sources))
-        self.targets.extend(map(number_of, targets))
+        number_of, positions = self.ids.__getitem__, links.positions
+        self.sources.extend(map(number_of, links.sources))
+        self.targets.extend(map(number_of, links.targets))
         self.positions.extend(positions if max(positions) <= MAX_POSITION else [min(at, MAX_POSITION) for at in positions])
-        self._texts.extend(map(self._string_ids.__getitem__, texts))
-        self.nofollow.extend(nofollow)
-        for at, fragment in enumerate(fragments):
+        self._texts.extend(map(self._string_ids.__getitem__, links.texts))
+        self.nofollow.extend(links.nofollow)
+        for at, fragment in enumerate(links.fragments):
             if fragment:
-                self.add_anchor(sources[at], targets[at], fragment, texts[at])
+                self.add_anchor(links.sources[at], links.targets[at], fragment, links.texts[at])
 
     def add_anchor(self, source: str, target: str, fragment: str, text: str) -> None:
         """Add a link to a fragment. It needs no link of its own: links are stored once for each target."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from sitelore.audit.graph import GraphLink, SiteGraph
+from sitelore.audit.insights.chunk_clusters import ChunkClusters
 from sitelore.audit.insights.topics import TopicCounts
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Needs
@@ -30,6 +31,7 @@ from sitelore.model.audit.findings import (
     LlmsTxt,
     MediaFile,
     RepeatedChunk,
+    SearchLog,
     Shingles,
     SitemapFile,
 )
@@ -42,8 +44,6 @@ MAX_REDIRECTS = 20
 MAX_KNOWN_IDS = 20_000
 """A page with more ids may have ids that its facts do not record."""
 MIN_SHINGLE_WORDS = 100
-MAX_TEXT_CHARS = 200_000
-"""Of the text that is compared with other pages."""
 SECURITY_HEADERS = (
     "strict-transport-security", "content-security-policy", "x-content-type-options", "x-frame-options", "referrer-policy"
 )  # fmt: skip
@@ -53,6 +53,8 @@ _NO_ANCHOR = re.compile(r"$|top$|[/!]|:~:", re.IGNORECASE)
 _ID_PREFIXES = ("", "user-content-")
 """Prefixes that scripts of a site add to ids."""
 _SHELLS = frozenset({"shell", "no_browser", "failed"})
+_REFERENCE = re.compile(r"^(?:\||```)", re.MULTILINE)
+"""A table or a listing in Markdown."""
 _DATE_CHARS = len("2024-05-06")
 
 
@@ -139,6 +141,8 @@ class PageSummary:
     """The types of its structured data."""
     broken_structured: int = 0
     form_count: int = 0
+    is_reference: bool = False
+    """Whether it has a table or a listing: such a page is complete with few words."""
     elapsed_s: float | None = None
     body_bytes: int = 0
     text_bytes: int = 0
@@ -176,8 +180,7 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
     facts, content = page.facts, page.content
     structured = [each for each in content.structured if each.get("source") != "opengraph"]
     words = page.word_count
-    shingles = shingles_of(content.text[:MAX_TEXT_CHARS]) if page.is_html and words >= MIN_SHINGLE_WORDS else b""
-    dates = [each.date[:_DATE_CHARS] for each in facts.dates if each.event == "modified" and len(each.date) >= _DATE_CHARS]
+    shingles = shingles_of(content.text) if page.is_html and words >= MIN_SHINGLE_WORDS else b""
     return PageSummary(
         url=page.url,
         state=page.state,
@@ -197,7 +200,7 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         depth=page.depth,
         group=sys.intern(folder_of(page.url)),
         title=facts.title,
-        h1=next((each.text for each in facts.headings if each.level == 1 and each.text), ""),
+        h1=_main_heading(facts),
         description=facts.description,
         lang=sys.intern(facts.lang.lower()),
         word_count=words,
@@ -211,13 +214,14 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         types=tuple(sorted({sys.intern(str(name)) for each in structured for name in each.get("types", ())})),
         broken_structured=len(facts.json_ld_errors),
         form_count=len(content.forms),
+        is_reference=_REFERENCE.search(content.markdown) is not None,
         elapsed_s=page.elapsed_s,
         body_bytes=page.body_bytes,
         text_bytes=facts.text_bytes,
         html_bytes=facts.body_bytes,
         fetched_at=page.fetched_at,
         lastmod=page.lastmod,
-        modified=max(dates, default=""),
+        modified=_modified(facts),
         ids=_packed_ids(page),
         security_headers=_shared(frozenset(_present_headers(page))) if page.is_html and page.has_head else None,
         servers=tuple(sys.intern(each) for name in ("server", "x-powered-by") for each in page.headers(name)),
@@ -231,6 +235,15 @@ def summarise(page: AuditPage, file: ShingleFile | None = None) -> PageSummary:
         changed=page.changed,
         needs_browser=content.rendering.get("reason") in _SHELLS and not page.is_rendered,
     )
+
+
+def _modified(facts: AuditFacts) -> str:
+    dates = (each.date[:_DATE_CHARS] for each in facts.dates if each.event == "modified" and len(each.date) >= _DATE_CHARS)
+    return max(dates, default="")
+
+
+def _main_heading(facts: AuditFacts) -> str:
+    return next((each.text for each in facts.headings if each.level == 1 and each.text), "")
 
 
 @lru_cache(maxsize=64)
@@ -343,6 +356,10 @@ class Site:
     unused_media: tuple[MediaFile, ...] = ()
     """Stored files that no page of the run shows."""
     topics: TopicCounts | None = None
+    searches: SearchLog | None = None
+    """What was searched on the site, where that is recorded."""
+    clusters: ChunkClusters | None = None
+    """The chunks of the search index by topic, where they have embeddings."""
     missing: frozenset[Needs] = frozenset()
     """Records that this run does not have though others may: what rules found in them is neither confirmed nor resolved."""
 

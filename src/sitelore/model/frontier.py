@@ -548,7 +548,7 @@ class PrefetchTarget:
 
 
 class LinkBetweenPages(NamedTuple):
-    """A link of the current version of a page. A site has millions of them: a tuple, which is the fastest to make."""
+    """A link of the current version of a page."""
 
     source: Url
     target: Url
@@ -557,6 +557,17 @@ class LinkBetweenPages(NamedTuple):
     text: CleanText = NO_TEXT
     fragment: str = ""
     nofollow: bool = False
+
+
+class LinkColumns(NamedTuple):
+    """Links as columns of equal length, those of `LinkBetweenPages`: a site has millions of links, too many for objects."""
+
+    sources: list[Url]
+    targets: list[Url]
+    positions: list[int]
+    texts: list[CleanText]
+    fragments: list[str]
+    nofollow: list[bool]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Edge, Lease, LinkBetweenPages, Offer, PageSketch, PageVersion, RowKind, Run, Tenant, UrlRow
+from sitelore.model.frontier import Edge, Lease, LinkColumns, Offer, PageSketch, PageVersion, RowKind, Run, Tenant, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
@@ -122,13 +122,13 @@ class SqlLedger(Repository):
             lambda after: self._read_long(versions.current_versions_after, site, after), versions.VERSIONS_PER_PAGE
         )
 
-    async def links(self, site: SiteId) -> AsyncIterator[list[LinkBetweenPages]]:
+    async def links(self, site: SiteId) -> AsyncIterator[LinkColumns]:
         """All links of the current versions of a site's pages in parts, each page's together and in page order."""
         after: int | None = 0
         urls: dict[int, Url] = {}
         while after is not None:
             part = await self._read_long(versions.links_after, site, after, urls)
-            if part.links:
+            if part.links.sources:
                 yield part.links
             after = part.next
 

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0017"
+REVISION = "0018"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -663,6 +663,22 @@ url_checks = sa.Table(
     belongs_to("sites"),
 )
 """Results of the requests that audits send (`store/audits/url_checks.py`)."""
+
+search_log = sa.Table(
+    "search_log",
+    metadata,
+    tenant_column(),
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    # Without secrets and personal data, cut.
+    sa.Column("query", Key, primary_key=True),
+    sa.Column("searches", sa.Integer, nullable=False),
+    # Searches that found nothing, and those whose best result had a low score.
+    sa.Column("without_results", sa.Integer, nullable=False),
+    sa.Column("weak", sa.Integer, nullable=False),
+    sa.Column("last_at", sa.Double, nullable=False),
+    belongs_to("sites"),
+)
+"""Queries to the search index of a site, where the operator has them recorded (`store/audits/search_log.py`)."""
 
 site_sessions = sa.Table(
     "site_sessions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from sitelore.extract.audit_facts import decode_audit_facts
 from sitelore.extract.page import read
 from sitelore.model.audit.findings import Finding
 from sitelore.model.document import PageLink, ReadOptions
-from sitelore.model.frontier import Hop, LinkBetweenPages, PageVersion, RowKind, Source, UrlRow
+from sitelore.model.frontier import Hop, LinkBetweenPages, LinkColumns, PageVersion, RowKind, Source, UrlRow
 from sitelore.model.ids import BlobKey, CleanText, RunId
 from sitelore.model.response import RenderDecision, Response, StoredHead
 from sitelore.model.states import Proof, UrlState
@@ -144,7 +144,7 @@ def audit(pages: Pages, config: AuditConfig | None = None, **records: Any) -> Au
         page, links = build_page(path, spec if isinstance(spec, Spec) else Spec(spec), is_start=number == 0)
         built[page.url] = page
         add_anchors(graph, page)
-        graph.add([linked(page.url, link.url, at, *link[1:]) for at, link in enumerate(links)])
+        graph.add(columns_of(linked(page.url, link.url, at, *link[1:]) for at, link in enumerate(links)))
     site = Site({url: summarise(page) for url, page in built.items()}, graph, records.pop("now", NOW), **records)
     settings = config or AuditConfig()
     findings = [finding for page in built.values() for finding in check_page(page, settings)]
@@ -155,6 +155,12 @@ def linked(
     source: str, target: str, position: int = 0, fragment: str = "", text: str = "", nofollow: bool = False
 ) -> LinkBetweenPages:
     return LinkBetweenPages(Url.trusted(source), Url.trusted(target), position, CleanText(text), fragment, nofollow)
+
+
+def columns_of(links: Iterable[LinkBetweenPages]) -> LinkColumns:
+    """The columns of some links."""
+    columns = list(zip(*links, strict=True)) or [()] * len(LinkColumns._fields)
+    return LinkColumns(*map(list, columns))
 
 
 def build_page(path: str, spec: Spec, *, is_start: bool = False) -> tuple[AuditPage, list[PageLink]]:

@@ -12,6 +12,7 @@ from sitelore.audit.fixes.html_tags import HtmlText
 from sitelore.audit.fixes.markup_fixes import MARKUP_FIXES, addresses
 from sitelore.audit.fixes.proposals import FIXABLE, PageText, PatchSeries, Proposal, propose, propose_html
 from sitelore.audit.fixes.source import Edit, FixContext, NoFix, apply_edits, changed_lines, closest, kind_of, unified_diff
+from sitelore.audit.rules.head import first_sentence
 from sitelore.audit.site import TargetKind
 from sitelore.extract.redaction.redactor import redact
 from sitelore.model.audit.findings import Finding, Severity
@@ -20,6 +21,9 @@ from sitelore.model.url import Url
 
 from .cases import HOME, OTHER
 from .sites import BASE, Audited, Spec, address, audit, html, state
+
+WATER = "The water of the river turns the wheel, and the wheel turns the stones of the mill."
+WHEELS = "A wheel with buckets needs less water than one with boards, and it is heavier to build."
 
 
 @dataclass(frozen=True)
@@ -283,3 +287,28 @@ def test_what_every_page_has_is_fixed_in_the_one_template() -> None:
     two = Checkout({**checkout.files, "layouts/other.html": head})
     with pytest.raises(NoFix, match="2 templates"):
         propose(two, PageText(redact(TEXT)[0]), plain_context(fault))
+
+
+@pytest.mark.parametrize(
+    ("text", "description"),
+    [
+        (f"Mills\n{WATER} {WHEELS}", WATER),
+        ("Mills\nint mill_turn(struct mill *mill, unsigned int turns, const char **names);\n" + WATER, WATER),
+        ("Mills\nMILL [ options ] 'name' [, turns [, wheels [, ... ]]] { WITH | WITHOUT } WATER;\n" + WATER, WATER),
+        (f"Mills\n- {WHEELS} {WHEELS}\n{WATER}", WATER),
+        (f"Mills\nShort. {WATER}", f"Short. {WATER}"),
+        (
+            "Mills\nMills of the old kind, e.g. Those at the river and in the hills, need a wheel of oak. More follows.",
+            "Mills of the old kind, e.g. Those at the river and in the hills, need a wheel of oak.",
+        ),
+        ("Mills\nToo short.", ""),
+    ],
+)
+def test_a_description_is_proposed_from_whole_sentences_of_prose(text: str, description: str) -> None:
+    assert first_sentence(text, "Mills") == description
+
+
+def test_a_long_sentence_is_cut_between_words() -> None:
+    cut = first_sentence("word " * 60, "Mills")
+    assert cut == "word " * 31 + "\u2026"
+    assert len(cut) <= 160

@@ -9,7 +9,7 @@ import pytest
 
 from sitelore.audit.graph import DAMPING, Edges, SiteGraph
 
-from .sites import linked
+from .sites import columns_of, linked
 
 
 def random_graph(nodes: int, links: int, seed: int) -> SiteGraph:
@@ -20,7 +20,7 @@ def random_graph(nodes: int, links: int, seed: int) -> SiteGraph:
     chosen = random.Random(seed)
     for _ in range(links):
         source, target = chosen.randrange(nodes * 3 // 4), chosen.randrange(nodes)
-        graph.add([linked(f"https://site.example/{source}", f"https://site.example/{target}")])
+        graph.add(columns_of([linked(f"https://site.example/{source}", f"https://site.example/{target}")]))
     return graph
 
 
@@ -62,10 +62,10 @@ def test_a_nofollow_link_takes_a_share_and_passes_nothing_on() -> None:
     ranks = {}
     for nofollow in (False, True):
         graph = SiteGraph()
-        graph.add([linked("a", "b")])
-        graph.add([linked("a", "c", nofollow=nofollow)])
-        graph.add([linked("b", "a")])
-        graph.add([linked("c", "a")])
+        graph.add(columns_of([linked("a", "b")]))
+        graph.add(columns_of([linked("a", "c", nofollow=nofollow)]))
+        graph.add(columns_of([linked("b", "a")]))
+        graph.add(columns_of([linked("c", "a")]))
         ranks[nofollow] = dict(zip(graph.urls, edges_of(graph).pagerank(), strict=True))
     assert ranks[True]["c"] < ranks[False]["c"]
     assert ranks[True]["b"] <= ranks[False]["b"]
@@ -73,8 +73,8 @@ def test_a_nofollow_link_takes_a_share_and_passes_nothing_on() -> None:
 
 def test_a_link_that_is_followed_once_counts_as_followed() -> None:
     graph = SiteGraph()
-    graph.add([linked("a", "b", nofollow=True)])
-    graph.add([linked("a", "b")])
+    graph.add(columns_of([linked("a", "b", nofollow=True)]))
+    graph.add(columns_of([linked("a", "b")]))
     edges = edges_of(graph)
     assert edges.followed.tolist() == [True]
     assert edges.followed_in_degrees() == [0, 1]
@@ -83,8 +83,8 @@ def test_a_link_that_is_followed_once_counts_as_followed() -> None:
 def test_click_depth_is_the_shortest_path_of_followed_links() -> None:
     graph = SiteGraph()
     for source, target in (("a", "b"), ("b", "c"), ("c", "d"), ("a", "c"), ("e", "a")):
-        graph.add([linked(source, target)])
-    graph.add([linked("a", "d", nofollow=True)])
+        graph.add(columns_of([linked(source, target)]))
+    graph.add(columns_of([linked("a", "d", nofollow=True)]))
     depths = dict(zip(graph.urls, edges_of(graph).click_depths(0), strict=True))
     assert depths == {"a": 0, "b": 1, "c": 1, "d": 2, "e": -1}
     assert edges_of(graph).click_depths(-1) == [-1] * 5
@@ -103,7 +103,7 @@ def test_links_to_and_from_a_url_are_complete(seed: int) -> None:
 
 def test_links_to_fragments_are_kept_beside_the_links() -> None:
     graph = SiteGraph()
-    graph.add([linked("a", "b", 3, "part", "Text")])
+    graph.add(columns_of([linked("a", "b", 3, "part", "Text")]))
     graph.add_anchor("c", "b", "other", "More")
     assert [tuple(link) for link in graph.anchors()] == [("a", "b", "part", "Text"), ("c", "b", "other", "More")]
     assert len(graph) == 1

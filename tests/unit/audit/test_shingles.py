@@ -8,6 +8,7 @@ from itertools import combinations
 
 import pytest
 
+from sitelore.audit import shingles
 from sitelore.audit.shingles import clusters, jaccard, shingles_of, similar_pairs
 
 
@@ -76,3 +77,31 @@ def test_a_repeated_passage_counts_once() -> None:
     once, often = shingles_of("one two three four five " * 2), shingles_of("one two three four five " * 20)
     assert once == often
     assert len(often) == 5 * 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b c d e f g",
+        "Straße ÄÖ_1 x-y 日本語 テスト 𠀀𠀁 😀 a\ud800b e",
+        "İstanbul " * 9,
+        "_" * 5 + " " + "a " * 7,
+        " " * 9,
+        "",
+    ],
+)
+def test_words_are_those_of_a_regular_expression(text: str) -> None:
+    assert len(shingles._word_hashes(text)) == len(re.findall(r"\w+", text))
+
+
+def test_the_hash_of_a_word_depends_on_its_characters_alone() -> None:
+    first, second, third, again = shingles._word_hashes("mills? wheel, wheels — mills")
+    assert first == again
+    assert len({first, second, third}) == 3
+    assert shingles._word_hashes("x " * 99 + "mills")[-1] == first
+    assert set(shingles._word_hashes("ab ba").tolist()) != {shingles._word_hashes("ab")[0]}
+
+
+def test_text_beyond_the_bound_is_not_compared() -> None:
+    text = " ".join(f"word{number}" for number in range(40_000))
+    assert shingles_of(text) == shingles_of(text[: shingles.MAX_CHARS]) != shingles_of(text[: shingles.MAX_CHARS - 50])

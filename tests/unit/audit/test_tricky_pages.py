@@ -140,3 +140,17 @@ def test_what_the_whole_site_has_in_common_is_one_group() -> None:
     [card] = [card for card in rule_cards(audited.site, records) if card.rule.id == "viewport-missing"]
     assert [(group.folder, group.pages) for group in card.templates] == [("site.example/", 12)]
     assert card.findings == ()
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "<table><tr><th>Name</th><th>Type</th></tr><tr><td>size</td><td>int</td></tr></table>",
+        "<pre>make install\nmake test</pre>",
+    ],
+)
+def test_a_short_page_with_a_table_or_a_listing_is_complete(reference: str) -> None:
+    # Folders with pages of very different lengths have no norm.
+    pages = {f"/p{n}": html(seed=n, words=60 * n * n) for n in range(2, 12)}
+    findings = audit({**pages, "/short": html(words=50, seed=90), "/reference": html(reference, words=50, seed=91)}).findings
+    assert [each.url for each in findings if each.rule == "thin-page"] == [f"{BASE}/short"]

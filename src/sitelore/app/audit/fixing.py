@@ -284,7 +284,7 @@ def write_fixes(fixes: Fixes, folder: Path) -> list[str]:
 
 
 def _summary(fixes: Fixes) -> Iterator[str]:
-    yield f"# Proposals\n\n{len(fixes.proposals)} proposals, {len(fixes.refusals)} findings without one.\n"
+    yield f"# Proposals\n\nProposals: {len(fixes.proposals):,}; findings without one: {len(fixes.refusals):,}.\n"
     for proposal in fixes.proposals:
         finding, rule = proposal.finding, RULES[proposal.finding.rule]
         yield f"## {rule.title}\n\n- page: <{finding.url}>\n- rule: `{finding.rule}`"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 _EXAMPLES = 5
+_LISTED = 12
 
 Figures = Mapping[str, Any]
 
@@ -29,6 +30,10 @@ def _examples(items: Iterable[str], total: int | None = None) -> Iterator[str]:
     yield from shown[:_EXAMPLES]
     if (left := (len(shown) if total is None else total) - _EXAMPLES) > 0:
         yield f"… and {left:,} more"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _total(value: Figures, name: str) -> int:
@@ -115,8 +120,8 @@ def _structured(value: Figures) -> Iterator[str]:
 
 
 def _link_health(value: Figures) -> Iterator[str]:
-    yield f"{value['links']:,} links, {_total(value, 'broken_targets'):,} broken targets"
-    lines = (f"{url} ({state}): {links:,} links" for url, state, links in value["broken_targets"])
+    yield f"{_counted(value['links'], 'link')}, {_counted(_total(value, 'broken_targets'), 'broken target')}"
+    lines = (f"{url} ({state}): {_counted(links, 'link')}" for url, state, links in value["broken_targets"])
     yield from _examples(lines, _total(value, "broken_targets"))
 
 
@@ -145,11 +150,32 @@ def _size(count: int) -> str:
 
 def _topics(value: Figures) -> Iterator[str]:
     lines = (
-        f"{each['section']} ({each['pages']:,} pages): {', '.join(phrase for phrase, _ in each['phrases'][:8])}"
+        f"{each['section']} ({_counted(each['pages'], 'page')}): {', '.join(phrase for phrase, _ in each['phrases'][:8])}"
         for each in value["sections"]
         if each["phrases"]
     )
     yield from _examples(lines)
+
+
+def _clusters(value: Figures) -> Iterator[str]:
+    lines = (
+        f"{each['label'] or 'mixed'} ({_counted(each['chunks'], 'passage')} on {_counted(each['pages'], 'page')}, "
+        f"such as {each['examples'][0]})"
+        for each in value["clusters"]
+    )
+    yield from list(lines)[:_LISTED]
+    if value["clustered"] < value["chunks"]:
+        yield f"from a sample of {value['clustered']:,} of {value['chunks']:,} passages"
+
+
+def _unanswered(value: Figures) -> Iterator[str]:
+    yield f"searches: {value['searches']:,}; different queries: {value['queries']:,}"
+    lines = (
+        f"{each['query']} (searches: {each['searches']:,}, without results: {each['without_results']:,}, "
+        f"with weak ones only: {each['weak']:,})"
+        for each in value["unanswered"]
+    )
+    yield from list(lines)[:_LISTED] or ["all of them had good results"]
 
 
 TITLES: Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
@@ -169,6 +195,8 @@ TITLES: Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
     "link_health": ("Links", _link_health),
     "media": ("Media", _media),
     "topics": ("Topics by section", _topics),
+    "chunk_clusters": ("Topics by meaning", _clusters),
+    "unanswered_queries": ("Searches without an answer", _unanswered),
     "machine_readiness": ("Use by machines", _machines),
 }
 """The insights with their titles, in the order of a report."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from sitelore.app.app import App
 from sitelore.app.audit.site_audit import AuditProgress, SiteAudit, audit_site, is_partial
+from sitelore.app.settings import operator_settings
 from sitelore.audit.catalogue import audit_config
 from sitelore.audit.findings import RuleCard, merge_findings, rule_cards, score, urls_left, urls_read
 from sitelore.audit.insights.figures import figures_of
@@ -96,6 +97,8 @@ async def audit_run(
             audit = await audit_site(app, run, config, progress)
             progress.phase = AuditPhase.FINDINGS
             await audits.open_expired(run.site, now)
+            # All of them where searches are not recorded any more.
+            await audits.delete_searches(run.site, now - operator_settings().search_log_s)
             records = await _known(audits, audit, now, save=True)
             await _end_others(audits, audit, now)
             progress.phase = AuditPhase.INSIGHTS

@@ -29,6 +29,8 @@ _BARE = frozenset({"page", "selector"})
 """Evidence that is shown without quotation marks."""
 _LABELS = {"sources": "linked from", "inlinks": "links to it", "text": "link text", "href": "address"}
 """Names of evidence that are shown in other words."""
+_LINK_ENDS = frozenset({"target", "href", "page"})
+"""Evidence beside which `text` is that of a link; elsewhere it is a part of the page."""
 _FOR_PROGRAMS = frozenset({"position"})
 """Evidence that says nothing to people."""
 
@@ -211,7 +213,8 @@ def _redirect_status(page: PageSummary) -> int | None:
 def evidence_lines(finding: Finding) -> Iterator[str]:
     """Yield the evidence of a finding as lines of text: one for each value, and for each item of a list."""
     for key, value in finding.evidence.items():
-        name = _LABELS.get(key) or key.replace("_", " ")
+        is_of_link = key != "text" or _LINK_ENDS & finding.evidence.keys()
+        name = (_LABELS.get(key) if is_of_link else None) or key.replace("_", " ")
         if isinstance(value, list | tuple):
             yield from (f"{name}: {_evidence_text(item)}" for item in value)
         elif value not in ("", None) and key not in _FOR_PROGRAMS:

@@ -12,10 +12,12 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from typing import Any, TypedDict
 
 import msgspec
 
 from sitelore.app.app import App
+from sitelore.app.audit.chunk_topics import cluster_chunks
 from sitelore.app.audit.link_checks import with_checks
 from sitelore.app.audit.link_places import html_reader, with_selectors
 from sitelore.app.audit.site_records import (
@@ -25,6 +27,7 @@ from sitelore.app.audit.site_records import (
     personal_data_of,
     urls_without_instructions,
 )
+from sitelore.app.settings import operator_settings
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.checks import check_page, check_site
 from sitelore.audit.graph import SiteGraph
@@ -34,7 +37,7 @@ from sitelore.audit.page import AuditPage, PageContent, audit_page
 from sitelore.audit.passages import Passages, paragraphs
 from sitelore.audit.rule import Needs
 from sitelore.audit.shingles import ShingleFile, shingles_of
-from sitelore.audit.site import MAX_TEXT_CHARS, MIN_SHINGLE_WORDS, PageSummary, Site, add_anchors, is_complete_run, summarise
+from sitelore.audit.site import MIN_SHINGLE_WORDS, PageSummary, Site, add_anchors, is_complete_run, summarise
 from sitelore.background import map_ahead
 from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.extraction_pool import ExtractionPool
@@ -49,6 +52,7 @@ from sitelore.model.audit.findings import (
     IndexedUrl,
     Instruction,
     RepeatedChunk,
+    SearchLog,
     Severity,
 )
 from sitelore.model.frontier import PageVersion, RowKind, Run, RunListing, UrlRow
@@ -60,8 +64,25 @@ from sitelore.model.url import Url
 from sitelore.ports import Ledger
 from sitelore.store.schema import key_of
 
+
+class _DocumentPart(TypedDict, total=False):
+    """The parts of a stored document that `PageContent` holds. Most of a document is links, which the audit reads elsewhere."""
+
+    text: Any
+    markdown: Any
+    h1: Any
+    image: Any
+    meta: Any
+    structured: Any
+    forms: Any
+    media: Any
+    rendering: Any
+
+
+_decoder = msgspec.json.Decoder(_DocumentPart)
 _PAGES_AHEAD_PER_CORE = 3
 _MAX_RUNS_SEARCHED = 200
+_MAX_QUERIES = 200
 MIN_REPEATS = 5
 """Pages that have a passage before it is looked at."""
 MAX_REPEATED = 200
@@ -173,6 +194,8 @@ class _Audit:
             indexed=await self._indexed(summaries),
             repeated_chunks=await self._repeated(),
             topics=self._topics,
+            searches=await self._searches(),
+            clusters=await cluster_chunks(self._app, self._run),
             missing=frozenset() if self._run.settings.media.types else frozenset({Needs.MEDIA}),
         )
         site = await with_checks(self._app, self._run, site, self._progress, is_allowed=self._config.check_links)
@@ -250,7 +273,7 @@ class _Audit:
         shingles = b""
         if not is_same and row.document is not None and row.word_count >= MIN_SHINGLE_WORDS and is_page(row):
             document = await self._document(row.document)
-            shingles = shingles_of(PageContent.of(document).text[:MAX_TEXT_CHARS]) if document is not None else b""
+            shingles = shingles_of(PageContent.of(document).text) if document is not None else b""
         return EarlierPage(
             url=str(row.url),
             seen_at=row.fetched_at or ended_at,
@@ -265,6 +288,12 @@ class _Audit:
             shingles=self._shingles.store(shingles),
             is_html=is_page(row) and "html" in row.content_type,
         )
+
+    async def _searches(self) -> SearchLog | None:
+        """What was searched on the site; None where searches are not recorded."""
+        if not operator_settings().search_log_s:
+            return None
+        return await self._app.audits.for_tenant(self._run.tenant).search_log(self._run.site, _MAX_QUERIES)
 
     async def _robots(self) -> tuple[RobotsFile, ...]:
         files = [await self._ledger.robots(origin) for origin in sorted(self._files.origins)]
@@ -309,10 +338,9 @@ class _Audit:
         facts = decompress_blob(reading.facts)
         return PageVersion(row.url, row.fetched_at or 0.0, None, row.document, row.content_hash, reading.redactions, facts)
 
-    async def _document(self, key: BlobKey) -> dict[str, object] | None:
+    async def _document(self, key: BlobKey) -> Mapping[str, Any] | None:
         try:
             data = await self._blobs.get(key)
         except KeyError:
             return None
-        document: dict[str, object] = msgspec.json.decode(data)
-        return document
+        return _decoder.decode(data)

@@ -74,7 +74,7 @@ def _source(checkout: Checkout, page: PageText, finding: Finding) -> tuple[str, 
     if checkout.is_generated and finding.rule in TEMPLATE_RULES:
         return checkout.template(), "template, changes every page that it makes"
     source = checkout.source_of(str(finding.url), page.text, page.links)
-    return source.path, f"{source.how}, has {source.share:.0%} of the text"
+    return source.path, f"{source.how}, {source.share:.0%} of the page's text is in it"
 
 
 def _proposal(context: FixContext, text: str, path: str, mapping: str) -> Proposal:

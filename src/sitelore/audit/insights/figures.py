@@ -8,6 +8,7 @@ from typing import Any
 
 from sitelore.audit.insights import content, links, media, runs
 from sitelore.audit.site import Site
+from sitelore.model.audit.findings import SearchLog
 
 MAX_ITEMS = 200
 """Items of a list that is stored; `MORE` has the number of those left out."""
@@ -37,6 +38,13 @@ def _movement(site: Site) -> dict[str, Any] | None:
     return asdict(runs.movement(site, before))
 
 
+def _unanswered(log: SearchLog | None) -> dict[str, Any] | None:
+    """The queries that the search of this site could not answer; None where no searches are recorded."""
+    if log is None or not log.searches:
+        return None
+    return {"searches": log.searches, "queries": log.queries, "unanswered": [each._asdict() for each in log.unanswered]}
+
+
 def _listed(compute: Callable[[Site], Sequence[Any]], name: str) -> Callable[[Site], dict[str, Any]]:
     return lambda site: {name: [asdict(each) for each in compute(site)]}
 
@@ -59,6 +67,8 @@ INSIGHTS: Mapping[str, Callable[[Site], Any]] = {
     "machine_readiness": lambda site: asdict(content.machine_readiness(site)),
     "media": lambda site: asdict(media.media_savings(site)),
     "topics": lambda site: {"sections": [asdict(each) for each in site.topics.sections()] if site.topics is not None else []},
+    "chunk_clusters": lambda site: asdict(site.clusters) if site.clusters is not None else None,
+    "unanswered_queries": lambda site: _unanswered(site.searches),
     "inventory": content.inventory,
 }
 """The insights by name."""

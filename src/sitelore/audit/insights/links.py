@@ -198,5 +198,6 @@ def link_health(site: Site, limit: int = 100) -> LinkHealth:
             checks = site.external.get(url, ())
             failures[host] += bool(checks) and max(checks, key=lambda check: check.at).status in {0, 404, 410, *range(500, 600)}
     broken.sort(key=lambda each: (-each[2], each[0]))
-    external = [(host, links, failures[host]) for host, links in hosts.most_common(limit)]
+    often = sorted(hosts.items(), key=lambda each: (-each[1], each[0]))[:limit]
+    external = [(host, links, failures[host]) for host, links in often]
     return LinkHealth(len(site.graph), tuple(broken[:limit]), dict(chains), tuple(external))

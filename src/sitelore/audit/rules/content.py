@@ -159,12 +159,18 @@ def _thin_page(site: Site, limits: Limits) -> Iterator[Hit]:
             if page.word_count < norm.median / 2 and page.word_count < norm.median - limits["deviations"] * norm.mad:
                 yield Hit({"words": page.word_count, "median": norm.median, "group": page.group, "pages": norm.pages}, page.url)
         elif page.word_count < min(limits["min_words"], usual / 2) and _is_prose(site, page):
-            yield Hit({"words": page.word_count, "median": 0, "group": page.group, "pages": 0}, page.url)
+            yield Hit({"words": page.word_count, "group": page.group}, page.url)
 
 
 def _is_prose(site: Site, page: PageSummary) -> bool:
-    """Whether a page is meant to be read: not the start page, a list of links, a form or a contact page."""
-    if page is site.start or page.url.is_root or page.form_count or _NOT_PROSE.search(page.url.path.lower()):
+    """Whether a page is meant to be read: not the start page, a list of links, a form, a contact page, a table or listing."""
+    if (
+        page is site.start
+        or page.url.is_root
+        or page.form_count
+        or page.is_reference
+        or _NOT_PROSE.search(page.url.path.lower())
+    ):
         return False
     links = {link.target for link in site.graph.outlinks(page.url)}
     return len(links) * _WORDS_PER_LINK <= page.word_count
@@ -212,7 +218,7 @@ def _placeholder_text(page: AuditPage, limits: Limits) -> Iterator[Hit]:
         match = _UNFILLED.search(text) or (_EMPTY_VALUE.search(text) if place != "description" else None)
         if match is not None and not _is_about_templates(page, match[0]):
             yield Hit({"place": place, "text": match[0].strip(" |:\u2013\u2014-")})
-    if _LOREM.search(page.content.text) and (match := _LOREM.search(_prose(page))):
+    if "lorem ipsum" in page.content.text.lower() and (match := _LOREM.search(_prose(page))):
         yield Hit({"place": "text", "text": match[0]})
     if "[object Object]" in page.content.text and (count := _prose(page).count("[object Object]")) > limits["max_in_text"]:
         yield Hit({"place": "text", "text": "[object Object]", "count": count})

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
+from textwrap import shorten
 
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
@@ -15,6 +16,11 @@ from sitelore.model.audit.facts import HeadingFact
 from sitelore.model.audit.findings import Severity
 
 TABLE = RuleTable()
+
+_MIN_DESCRIPTION, _MAX_DESCRIPTION = 50, 160
+_MIN_PROSE_CHARS, _MIN_WORD_SHARE = 60, 0.9
+_ITEM = ("- ", "* ", "\u2022 ")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)\s+(?![a-z])")
 
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u2190\u203a:-]+\s+|\s+\|\s*|\s+(?=\()")
 _MAX_SEPARATORS = 6
@@ -158,9 +164,22 @@ def _description_missing(page: AuditPage, limits: Limits) -> Iterator[Hit]:
 
 
 def first_sentence(text: str, h1: str) -> str:
-    """The first sentence of a text that is long enough for a description."""
-    lines = (line for line in text[:4_000].split("\n") if len(line) > 60 and line != h1)
-    return re.split(r"(?<=[.!?])\s", next(lines, ""), maxsplit=1)[0][:160]
+    """A description from the first prose of a text: its first sentence, with those after it while it is too short."""
+    line = next((line for line in text[:4_000].split("\n") if line != h1 and _is_prose(line)), "")
+    description = ""
+    for sentence in _SENTENCE_END.split(line):
+        longer = f"{description} {sentence}".strip()
+        if len(description) >= _MIN_DESCRIPTION or len(longer) > _MAX_DESCRIPTION:
+            break
+        description = longer
+    return description if len(description) >= _MIN_DESCRIPTION else shorten(line, _MAX_DESCRIPTION, placeholder=" …")
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line is long enough for a description and mostly words: no code, syntax of a command, or item of a list."""
+    if len(line) <= _MIN_PROSE_CHARS or line.startswith(_ITEM):
+        return False
+    return sum(char.isalpha() or char == " " for char in line) >= _MIN_WORD_SHARE * len(line)
 
 
 @TABLE.site(

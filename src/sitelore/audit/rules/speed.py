@@ -66,7 +66,8 @@ def _dom_too_large(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     if facts.elements > limits["notice_elements"] or facts.depth > limits["max_depth"]:
         widest = f"{facts.widest.element} ({facts.widest.children} children)" if facts.widest is not None else ""
         severity = Severity.WARNING if facts.elements > limits["warning_elements"] else None
-        yield Hit({"elements": facts.elements, "depth": facts.depth, "widest": widest}, severity=severity)
+        depth = {"depth": facts.depth} if facts.depth else {}  # not measured where it does not matter
+        yield Hit({"elements": facts.elements, **depth, "widest": widest}, severity=severity)
 
 
 @TABLE.page(

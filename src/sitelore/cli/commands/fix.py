@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,13 +15,14 @@ from sitelore.cli.console import DATA, AsJson, Data, counted, data_console, note
 from sitelore.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from sitelore.app.audit.fixing import Fixes
     from sitelore.index.embeddings.endpoint import Endpoint
     from sitelore.model.platform.fixes import FixRequest
 
-_EXAMPLES = 10
+_EXAMPLES = 3
+_REASONS = 10
 _LISTED = 50
 
 
@@ -63,13 +65,34 @@ def fix(
     console = data_console()
     proposals, refusals = counted(len(fixes.proposals), "proposal"), counted(len(fixes.refusals), "finding")
     console.print(f"{proposals}; {refusals} without one")
-    for proposal in fixes.proposals[:_EXAMPLES]:
-        where = f"{proposal.path} ({proposal.mapping})" if proposal.path else proposal.finding.url
-        console.print(f"  {proposal.finding.rule}  {visible(where)}", markup=False, soft_wrap=True)
-    if len(fixes.proposals) > _EXAMPLES:
-        console.print(f"  … and {len(fixes.proposals) - _EXAMPLES:,} more")
-    note(f"{counted(len(names) - 1, 'patch file')} and {names[-1]} written to {out}")
+    for line in _overview(fixes):
+        console.print(visible(line), markup=False, soft_wrap=True)
+    patches = f"{counted(len(fixes.patches), 'patch file')} and " if fixes.patches else ""
+    note(f"{patches}{names[-1]} written to {out}")
+    if fixes.patches:
+        note(f"to apply them: git -C {checkout} apply {out.resolve()}/*.patch")
     return 0
+
+
+def _overview(fixes: Fixes) -> Iterator[str]:
+    """Yield the proposals of each rule with the first places, then the reasons why findings have none."""
+    places: dict[str, list[str]] = {}
+    for each in fixes.proposals:
+        places.setdefault(each.finding.rule, []).append(each.path or each.finding.url)
+    for rule, known in places.items():
+        yield f"  {len(known):>6,}  {rule}"
+        distinct = list(dict.fromkeys(known))
+        yield from (f"          {place}" for place in distinct[:_EXAMPLES])
+        if len(distinct) > _EXAMPLES:
+            yield f"          … and {len(distinct) - _EXAMPLES:,} more"
+    # What follows in parentheses differs from page to page.
+    reasons = Counter((each.finding.rule, each.reason.partition(" (")[0]) for each in fixes.refusals)
+    if reasons:
+        yield "without a proposal:"
+    for (rule, reason), count in reasons.most_common(_REASONS):
+        yield f"  {count:>6,}  {rule}: {reason}"
+    if len(reasons) > _REASONS:
+        yield f"          … and {counted(len(reasons) - _REASONS, 'more reason')} in the summary"
 
 
 def _pull_requests(data: Path, site: str | None, rules: Collection[str], *, open_one: bool, as_json: bool) -> int:

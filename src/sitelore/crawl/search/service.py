@@ -37,6 +37,7 @@ from sitelore.ports import Blobs, Clock, Embedder, Ledger, Reranker, SearchIndex
 
 if TYPE_CHECKING:
     from sitelore.crawl.search.indexer import Indexer
+    from sitelore.crawl.search.search_log import SearchRecorder
 
 _LOG = logging.getLogger(__name__)
 
@@ -70,6 +71,8 @@ class SearchService:
     """The operator's redaction options."""
     embedder: Embedder | None = None
     reranker: Reranker | None = None
+    recorder: SearchRecorder | None = None
+    """Records searches, where the operator wants that."""
     _searcher: Searcher = field(init=False)
     _indexer: Indexer | None = None
     _refreshed_at: dict[SiteId, float] = field(default_factory=dict)
@@ -99,7 +102,10 @@ class SearchService:
         for stats in await self.sites(query.sites) if update else ():
             if time.monotonic() - self._refreshed_at.get(stats.site, -_FRESH_S) >= _FRESH_S:
                 await self.refresh(stats, max_pages=MAX_PAGES_PER_QUERY)
-        return await self._searcher.search(query)
+        answer = await self._searcher.search(query)
+        if self.recorder is not None:
+            await self.recorder.record(query, answer, await self.sites())
+        return answer
 
     async def sites(self, names: tuple[str, ...] = ()) -> list[SiteIndexStats]:
         """Index statistics of the tenant's sites, by name."""

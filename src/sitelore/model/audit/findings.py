@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Evidence = Mapping[str, Any]
 """Small values that JSON can hold: texts, numbers, lists and mappings of these."""
@@ -343,6 +343,48 @@ class RepeatedChunk:
     text: str
     words: int
     urls: tuple[str, ...]
+
+
+class ChunkVector(NamedTuple):
+    """A text of the search index with its embedding."""
+
+    number: int
+    """Of one of the chunks with this text."""
+    pages: tuple[int, ...]
+    """The numbers of the pages that have the text."""
+    vector: bytes
+    """Little-endian float16 of unit length."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSample:
+    """Texts of the search index of a site with their embeddings, in a stable order."""
+
+    chunks: Sequence[ChunkVector] = ()
+    total: int = 0
+    """Different texts that have an embedding."""
+
+
+class LoggedQuery(NamedTuple):
+    """A query of the search log with its searches since it was first recorded."""
+
+    query: str
+    searches: int
+    without_results: int
+    weak: int
+    """Searches whose best result hardly fits."""
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLog:
+    """What was searched on a site, where the operator has searches recorded."""
+
+    searches: int
+    queries: int
+    """Different ones."""
+    unanswered: tuple[LoggedQuery, ...]
+    """Queries that had no good result at least once, those most often without one first."""
 
 
 @dataclass(frozen=True, slots=True)

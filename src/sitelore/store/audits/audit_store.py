@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sitelore.store.audits import audit_runs, findings
+from sitelore.store.audits import audit_runs, chunk_vectors, findings, search_log
 from sitelore.store.audits import url_checks as checks
 from sitelore.store.engine import Repository, read, read_long, write
 
@@ -38,3 +38,9 @@ class SqlAuditStore(Repository):
     save_url_checks = write(checks.save_url_checks)
     llms_txt = read(checks.find_llms_txt)
     save_llms_txt = write(checks.save_llms_txt)
+
+    record_search = write(search_log.record_search)
+    delete_searches = write(search_log.delete_searches)
+    search_log = read_long(search_log.search_log_of)
+
+    sample_vectors = read_long(chunk_vectors.sample_vectors)

@@ -381,6 +381,17 @@ CREATE TABLE url_checks (
 	PRIMARY KEY (tenant_id, site_id, url),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE search_log (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	"query" TEXT NOT NULL,
+	searches INTEGER NOT NULL,
+	without_results INTEGER NOT NULL,
+	weak INTEGER NOT NULL,
+	last_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, site_id, "query"),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE channels (
 	tenant_id INTEGER NOT NULL,
 	id TEXT NOT NULL,
