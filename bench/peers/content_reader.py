@@ -33,8 +33,8 @@ def sitelore(*, full: bool = False) -> Extract:
     import zstandard
 
     from sitelore.extract.content import block_scorer
-    from sitelore.extract.process_memory import give_back_large_blocks
     from sitelore.extract.page import read
+    from sitelore.extract.process_memory import give_back_large_blocks
     from sitelore.model.document import ReadOptions
     from sitelore.model.response import Response
     from sitelore.model.url import Url
