@@ -261,7 +261,9 @@ def test_the_search_command_prints_hits_as_json_and_text(tmp_path: Path) -> None
         assert answer["hits"][0]["url"] == http_server.url(f"/{names[1]}")
         assert len(answer["hits"]) <= 3
         as_text = run_cli("search", f"lantern of {names[1]}", "--data", str(tmp_path))
-        assert f"All about {names[1]}" in as_text.out
+        headline = as_text.out.splitlines()[0]
+        assert headline.startswith(" 1. ")
+        assert headline.count(f"All about {names[1]}") == 1
         indexed = run_cli("reindex", "--fresh", "--no-embeddings", "--json", "--data", str(tmp_path))
         assert indexed.code == 0, indexed.err
         [indexed_site] = json.loads(indexed.out)["sites"]

@@ -339,7 +339,9 @@ def _headline(hit: Hit) -> Text:
     from rich.text import Text
 
     chunk = hit.chunk
-    parts = dict.fromkeys(part for part in (chunk.title or str(chunk.url), *chunk.headings) if part)
+    # A title mostly says what the first heading says, and the name of the site, which the URL below shows.
+    title = "" if chunk.headings and chunk.headings[0] in chunk.title else chunk.title or str(chunk.url)
+    parts = dict.fromkeys(part for part in (title, *chunk.headings) if part)
     return Text.assemble((visible(" > ".join(parts)), "bold"), (f"  {hit.score:.2f}", "dim"))
 
 
