@@ -178,6 +178,38 @@ def test_insights_show_figures_as_charts_with_tables_and_definitions(checked: Ch
     expect(tab.get_by_text("This needs an earlier run that read the whole site.")).to_be_visible()
 
 
+def test_topics_and_unanswered_searches_are_shown_where_an_audit_has_them(
+    checked: CheckedSite, open_screen: OpenScreen
+) -> None:
+    screen = open_screen(checked.port)
+    tab = screen.open(f"{checked.path}/insights")
+    expect(tab.get_by_role("region", name="Topics by section").first).to_be_visible()
+    expect(tab.get_by_role("region", name="Topics by meaning")).to_have_count(0)
+    expect(tab.get_by_role("region", name="Searches without an answer")).to_have_count(0)
+    shop = f"{checked.http_server.origin}/shop/1"
+    query = {"query": "opening hours", "searches": 12, "without_results": 7, "weak": 2, "last_at": 0}
+    more = {
+        "chunk_clusters": {
+            "clustered": 200,
+            "chunks": 300,
+            "clusters": [{"label": "lamps, oil", "chunks": 40, "pages": 9, "similarity": 0.7, "examples": [shop]}],
+        },
+        "unanswered_queries": {"searches": 30, "queries": 8, "unanswered": [query]},
+    }
+    answer = checked.get("/insights")
+    answer["insights"] |= more
+    screen.page.route(
+        re.compile(r"/insights(\?|$)"),
+        lambda route: route.fulfill(json=answer) if "/ui/" not in route.request.url else route.continue_(),
+    )
+    tab = screen.open(f"{checked.path}/insights")
+    topics = tab.get_by_role("region", name="Topics by meaning").first
+    expect(topics.get_by_role("row", name=re.compile(r"lamps, oil 40 9 .*shop.1"))).to_be_visible()
+    expect(topics.get_by_text("From a sample of 200 of 300 passages.")).to_be_visible()
+    searches = tab.get_by_role("region", name="Searches without an answer").first
+    expect(searches.get_by_role("row", name="opening hours 12 7 2")).to_be_visible()
+
+
 def test_a_page_shows_what_changed_in_each_version(checked: CheckedSite, open_screen: OpenScreen) -> None:
     screen = open_screen(checked.port)
     tab = screen.open(checked.page("/shop/1", "diff"))

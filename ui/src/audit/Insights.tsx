@@ -12,6 +12,7 @@ import { Age, Duplicates, Machines, Structured, Thin, Translations } from './con
 import { sum, total, type Figures } from './insightTypes'
 import { Depth, Honesty, LinkHealth, Movement, Orphans, Rank, Sinks, Starved } from './linkInsights'
 import { SiteAudits, SiteFrame } from './SiteFrame'
+import { Clusters, Topics, Unanswered } from './topicInsights'
 
 const words = texts.insights
 
@@ -92,6 +93,9 @@ function All({ run, figures, other, done }: AllProps) {
         <Thin {...about} />
         <Translations {...about} />
         <Structured {...about} />
+        <Topics {...about} />
+        <Clusters {...about} />
+        <Unanswered {...about} />
         <LinkHealth {...about} />
         <Machines {...about} />
         <Age {...about} />

@@ -42,6 +42,13 @@ export interface Figures {
     noindex: number
     llms_txt: string
   }
+  topics?: { sections: { section: string; pages: number; phrases: [string, number][] }[] }
+  chunk_clusters?: { clustered: number; chunks: number; clusters: { label: string; chunks: number; pages: number; examples: string[] }[] } | null
+  unanswered_queries?: {
+    searches: number
+    queries: number
+    unanswered: { query: string; searches: number; without_results: number; weak: number }[]
+  } | null
 }
 
 /** The number of items of a list, with those that were not stored. */
