@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice, takewhile
 from operator import mul
+from urllib.parse import unquote
 
 from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import LINK, ScoredPage, Units
@@ -76,12 +77,15 @@ _CERTAIN_NAVIGATION = re.compile(
     re.IGNORECASE,
 )
 """Names of navigation and of the edges of a page, whatever is in them."""
+_PAGE_HEADER = r"(?:^|\s)(?:(?:page|site|main|top|global|app)[_-]?)?header(?:$|[\s_-])"
+"""Names of the header of a page: `method-header` is the header of something in it."""
 _NAVIGATION = re.compile(
-    r"(?:^|[\s_-])(?:nav\w*|crumbs?|menu(?:bar)?|toolbar|sidebar|side-?nav|related|header|prev\w*|next\w*)(?:$|[\s_-])",
+    r"(?:^|[\s_-])(?:nav\w*|crumbs?|menu(?:bar)?|toolbar|sidebar|side-?nav|related|prev\w*|next\w*)(?:$|[\s_-])"
+    rf"|{_PAGE_HEADER}",
     re.IGNORECASE,
 )
 """Names of navigation, where most of its words are links."""
-_BAR = re.compile(r"(?:^|[\s_-])(?:nav\w*|header|docnav|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE)
+_BAR = re.compile(rf"(?:^|[\s_-])(?:nav\w*|docnav|prev\w*|next\w*)(?:$|[\s_-])|{_PAGE_HEADER}", re.IGNORECASE)
 """Names of bars such as "Next: Modules, Up: Contents", where less is linked."""
 _CONTENTS = re.compile(
     r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE
@@ -95,9 +99,17 @@ _DIRECTIONS = re.compile(
 _ONE_DIRECTION = re.compile(_DIRECTION, re.IGNORECASE)
 _FIRST_DIRECTION = re.compile(rf"\W*{_DIRECTION}\s*:", re.IGNORECASE)
 """How a bar such as "Next: Modules, Up: Contents" begins."""
+_SOURCES = re.compile(
+    r"(?:[\W_]*(?:view |show |see )?(?:source(?: code)?|src|edit|edit (?:on|in) git(?:hub|lab)|edit (?:this|the) page"
+    r"|improve this (?:doc|page)))+[\W_]*",
+    re.IGNORECASE,
+)
+"""All of the links beside a signature or below a page that lead to its source."""
 _PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index|summary|search|help)\W*", re.IGNORECASE)
 """The whole text that means the picture of an arrow."""
 _LOGO_ANCESTORS = 3
+_PERMALINK_ANCESTORS = 5
+_WHOLE_PAGE = frozenset({"main", "body", "html"})
 _LOGO = re.compile(r"(?:^|[\s_-])logo(?:$|[\s_-])", re.IGNORECASE)
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
 _MANY_LINKS = 0.5
@@ -266,7 +278,7 @@ class _Documentation:
         return Selection(kept, cuts, dropped=self._pictured_bars(), is_named=self._is_named)
 
     def _bars(self, kept: list[bool]) -> list[Cut]:
-        """Drop the kept blocks that lead to the pages before and after this one, and nowhere else."""
+        """Drop the kept blocks that lead to the pages before and after this one or to its source, and nowhere else."""
         blocks, text = self._page.blocks, self._page.text
         cuts = []
         for block, (words, linked) in enumerate(zip(blocks.words, blocks.linked, strict=True)):
@@ -274,10 +286,12 @@ class _Documentation:
                 continue
             line = text[blocks.begin[block] : blocks.end[block]].decode("utf-8", "replace")
             line = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-            is_bar = len(_ONE_DIRECTION.findall(line)) > 1 and _DIRECTIONS.fullmatch(line)
-            if is_bar or _FIRST_DIRECTION.match(line):
+            is_bar = len(_ONE_DIRECTION.findall(line)) > 1 and _DIRECTIONS.fullmatch(line) is not None
+            is_bar = is_bar or _FIRST_DIRECTION.match(line) is not None
+            if is_bar or (linked == words and _SOURCES.fullmatch(line)):
                 kept[block] = False
-                cuts.append(Cut(block, block + 1, blocks.element[block], "a navigation bar"))
+                reason = "a navigation bar" if is_bar else "links to the source"
+                cuts.append(Cut(block, block + 1, blocks.element[block], reason))
         return cuts
 
     def _drop_contents_headings(self, kept: list[bool], cuts: list[Cut]) -> None:
@@ -363,14 +377,13 @@ class _Documentation:
         if is_outside and (self._is_named or not self._is_likely(unit)):
             return "outside the content region"
         if units.kind[unit] == LINK and self._mass[last] - self._mass[first] < _CERTAINLY_NOT * units.words[unit]:
-            return "a link between elements"
+            return "" if self._is_permalink_alone(first) else "a link between elements"
         if row < 0 or (first <= self._first and last >= self._last):
             return ""
         words, tags, tag = units.words[unit], units.tags[unit], self._page.elements.tag[row]
         attr, name = self._attr[row], self._name(row)
         if tags & _NAV_TAG or (attr("role") or "").lower() in _NAV_ROLES:
             return "navigation by its tag or role"
-        is_linked = units.linked[unit] > _MANY_LINKS * words
         score = (self._mass[last] - self._mass[first]) / words
         # On a page with little text, a footer may be most of it.
         is_small = words <= (_EDGE_SHARE if score >= _UNLIKELY else _LARGE_EDGE_SHARE) * units.words[0]
@@ -382,19 +395,46 @@ class _Documentation:
         is_secondary = tags & _ASIDE_TAG or _marks_of(attr("class") or "") & _BANNER_MARKS
         if is_small and is_secondary and not self._is_named and score < _UNLIKELY:
             return "an aside or a banner"
+        reason = self._link_reason(unit, units.linked[unit], name, score)
+        own = self._permalink_words(row) if reason else 0
+        return self._link_reason(unit, max(0, units.linked[unit] - own), name, score) if own else reason
+
+    def _link_reason(self, unit: int, linked: int, name: str, score: float) -> str:
+        """Why a unit is cut because of its links, with so many words in them; empty where it stays."""
+        units = self._units
+        first, last, words = units.first[unit], units.last[unit], units.words[unit]
+        tag = self._page.elements.tag[units.element[unit]]
         is_named = tag not in _CONTENT_TAGS and _NAVIGATION.search(name) and ("nav" in name.lower() or tag not in _TABLE_TAGS)
-        if is_linked and is_named:
+        if linked > _MANY_LINKS * words and is_named:
             return "named as navigation, and mostly links"
-        is_bar = words <= _BAR_WORDS and units.linked[unit] > _BAR_LINKS * words and score < _UNLIKELY
+        is_bar = words <= _BAR_WORDS and linked > _BAR_LINKS * words and score < _UNLIKELY
         if is_bar and tag not in _CONTENT_TAGS and _BAR.search(name) and self._headings[first] == self._headings[last]:
             return "a navigation bar"
-        if self._is_contents(unit, name):
+        if self._is_contents(unit, linked, name):
             return _CONTENTS_REASON
-        return "a menu" if not self._is_named and self._is_menu(unit, tag, score) else ""
+        return "a menu" if not self._is_named and self._is_menu(unit, linked, tag, score) else ""
 
-    def _is_menu(self, unit: int, tag: int, score: float) -> bool:
+    def _permalink_words(self, row: int) -> int:
+        """Words in an element's links to the place that they are at."""
+        if self._links_left < 0:
+            return 0
+        links = dom.elements_list(self._elements[self._page.elements.order[row]], "a")
+        self._links_left -= len(links)
+        return sum(len(link.text.split()) for link in links if _is_permalink(link))
+
+    def _is_permalink_alone(self, block: int) -> bool:
+        """Whether a block is nothing but a link to the place that it is at."""
+        blocks, text = self._page.blocks, self._page.text
+        inside = dom.child_elements(self._elements[self._page.elements.order[blocks.element[block]]])
+        self._links_left -= len(inside)
+        if self._links_left < 0:
+            return False
+        shown = "".join(text[blocks.begin[block] : blocks.end[block]].decode("utf-8", "replace").split())
+        return any("".join(link.text.split()) == shown for link in inside if link.tag == "a" and _is_permalink(link))
+
+    def _is_menu(self, unit: int, linked: int, tag: int, score: float) -> bool:
         """Whether an element is a list of links, or a table of nothing but links above the first heading."""
-        words, linked = self._units.words[unit], self._units.linked[unit]
+        words = self._units.words[unit]
         if tag in _TABLE_TAGS:
             return linked == words <= _MENU_WORDS and self._units.first[unit] < self._first_heading
         return linked > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT and tag not in _CONTENT_TAGS
@@ -429,10 +469,10 @@ class _Documentation:
         is_linked = self._units.linked[unit] > _MANY_LINKS * words
         return not is_linked and self._mass[last] - self._mass[first] >= _UNLIKELY_OUTSIDE * words
 
-    def _is_contents(self, unit: int, name: str) -> bool:
+    def _is_contents(self, unit: int, linked: int, name: str) -> bool:
         """Whether a unit is a table of contents, by its name or because it links to this page alone, on a page with text."""
         units = self._units
-        linked, words = units.linked[unit], units.words[unit]
+        words = units.words[unit]
         if units.words[0] - units.linked[0] < _PROSE_WORDS or words >= _ALL_CONTENTS * units.words[0]:
             return False
         first, last = units.first[unit], units.last[unit]
@@ -485,6 +525,16 @@ class _Documentation:
                 if is_short and not is_menu and "menu" not in name.lower():
                     return units.first[unit], units.last[unit]
         return 0, 0
+
+
+def _is_permalink(link: dom.Element) -> bool:
+    """Whether a link leads to the place that it is at: to itself, to an element in it, or to a near one around it."""
+    target = unquote((link.attr("href") or "").partition("#")[2]) if (link.attr("href") or "").startswith("#") else ""
+    if not target:
+        return False
+    around = takewhile(lambda element: element.tag not in _WHOLE_PAGE, filter(None, map(dom.as_element, link.ancestors)))
+    near = chain((link,), filter(None, map(dom.as_element, link.descendants)), islice(around, _PERMALINK_ANCESTORS))
+    return any(target in {element.attr("id"), element.attr("name")} for element in near)
 
 
 def _leads_away(picture: dom.Element) -> bool:

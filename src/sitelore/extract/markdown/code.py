@@ -13,6 +13,7 @@ from itertools import islice
 
 from sitelore.extract import dom
 from sitelore.extract.markdown.blocks import CodeBlock
+from sitelore.extract.markdown.inline import is_toggle
 from sitelore.extract.page_objects.media import rescue_embeds, rescue_icons, rescue_images
 
 _LANGUAGE = re.compile(
@@ -472,14 +473,18 @@ _MAX_TABS = 300
 _MAX_ANCHORS = 5_000
 _MAX_ANCHOR_CHARS = 200
 _MAX_TAB_CHARS = 60
+_TOGGLES = "summary:only-child,span[class*=toggle i],span[class*=click i],a[class*=toggle i]"
+_MAX_TOGGLES = 2_000
+_TOGGLE_WORDS = 3
 
 
 def prepare(tree: dom.Tree) -> None:
     """Rescue what is dropped from a tree with hidden elements: formulas, embedded content, task boxes, labels, images.
 
-    And close the anchors that the parser left open.
+    And close the anchors that the parser left open, and drop the controls that open something.
     """
     _close_anchors(tree)
+    _drop_toggles(tree)
     _rescue_formulas(tree)
     rescue_embeds(tree)
     _rescue_task_boxes(tree)
@@ -501,6 +506,18 @@ def _close_anchors(tree: dom.Tree) -> None:
         elif len(anchor.text) > _MAX_ANCHOR_CHARS:
             anchor.replace_with(dom.new_element("a", dom.attributes(anchor)), *dom.children(anchor))
         names.add(name)
+
+
+def _drop_toggles(tree: dom.Tree) -> None:
+    """Drop the labels that only say that a click opens something, and short titles of what opens nothing on the page."""
+    for element in dom.select(tree, _TOGGLES)[:_MAX_TOGGLES]:
+        if element.tag == "summary":
+            around = dom.as_element(element.parent)
+            shown = [] if around is None else [node for node in around.children if not dom.is_blank(node)]
+            if len(shown) == 1 and len(element.text.split()) <= _TOGGLE_WORDS:
+                dom.drop(element)
+        elif is_toggle(element):
+            dom.drop(element)
 
 
 def _rescue_task_boxes(tree: dom.Tree) -> None:
