@@ -57,18 +57,19 @@ _ASIDE_TAG, _PARAGRAPH_TAG = tag_bits(b"aside"), tag_bits(b"p")
 _BANNER_MARKS = mark_bits("ad", "modal")
 _CONTENT_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"dl", b"p", b"pre", b"section"))
 _TABLE_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"table", b"tbody", b"tr", b"td", b"th"))
+_ITEM_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"li", b"td", b"th"))
 _IN_TABLE, _IN_REFERENCE = LANDMARK[b"table"], LANDMARK[b"dl"] | LANDMARK[b"pre"]
 _IN_TABLE_OR_CODE = _IN_TABLE | LANDMARK[b"pre"]
 _HEADER = TAG_NUMBER[b"header"]
 _NAV_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary", "toolbar"})
 _REGION_NAMES = frozenset({
-    "apicontent", "article-body", "body", "content", "contents", "doc-content", "docs-content", "document", "entry-content",
+    "apicontent", "article-body", "body", "col-content", "content", "contents", "doc-content", "docs-content", "document", "entry-content",
     "main", "main-content", "maincontent", "markdown-body", "md-content", "md-content__inner", "mw-content-text",
     "mw-parser-output", "page-content", "post-content", "rst-content", "theme-doc-markdown",
 })  # fmt: skip
 """Classes and ids by which documentation generators and publishing systems name the content."""
 _CERTAIN_NAVIGATION = re.compile(
-    r"(?:^|\s)(?:nav|nav(?:bar|igate|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|breadcrumbs?"
+    r"(?:^|\s)(?:nav|nav(?:bar|igate|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|(?:\w+-)?breadcrumbs?"
     r"|(?:top|sub|bottom|side|main|site|global|fixed)-?nav(?:bar|igation)?"
     r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer"
     r"|colophon|(?:pre|site)-?footer|(?:page|doc)-?feedback|feedback-(?:prompt|form|box)|was-?this-?helpful|search-?(?:box|bar|form)"
@@ -91,6 +92,7 @@ _CONTENTS = re.compile(
     r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE
 )
 """Names of tables of contents."""
+_NOTES = re.compile(r"(?:^|\s)(?:foot|end)-?notes?(?:$|\s)", re.IGNORECASE)
 _DIRECTION = r"(?:prev(?:ious)?|next|up)"
 _DIRECTIONS = re.compile(
     rf"(?:[\W_]*(?:{_DIRECTION}|home|top|contents|table of contents|index|page|chapter|section))*[\W_]*", re.IGNORECASE
@@ -288,7 +290,8 @@ class _Documentation:
             line = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
             is_bar = len(_ONE_DIRECTION.findall(line)) > 1 and _DIRECTIONS.fullmatch(line) is not None
             is_bar = is_bar or _FIRST_DIRECTION.match(line) is not None
-            if is_bar or (linked == words and _SOURCES.fullmatch(line)):
+            is_item = self._page.elements.tag[blocks.element[block]] in _ITEM_TAGS
+            if is_bar or (linked == words and not is_item and _SOURCES.fullmatch(line)):
                 kept[block] = False
                 reason = "a navigation bar" if is_bar else "links to the source"
                 cuts.append(Cut(block, block + 1, blocks.element[block], reason))
@@ -374,7 +377,7 @@ class _Documentation:
         """Why a unit is cut; empty where it stays."""
         units = self._units
         first, last, row = units.first[unit], units.last[unit], units.element[unit]
-        if is_outside and (self._is_named or not self._is_likely(unit)):
+        if is_outside and (not self._is_notes(row) if self._is_named else not self._is_likely(unit)):
             return "outside the content region"
         if units.kind[unit] == LINK and self._mass[last] - self._mass[first] < _CERTAINLY_NOT * units.words[unit]:
             return "" if self._is_permalink_alone(first) else "a link between elements"
@@ -458,6 +461,10 @@ class _Documentation:
                 return True
             row += 1
         return False
+
+    def _is_notes(self, row: int) -> bool:
+        """Whether an element holds the footnotes of the content, by its name."""
+        return row >= 0 and _NOTES.search(self._name(row)) is not None
 
     def _is_likely(self, unit: int) -> bool:
         """Whether a unit outside a region that nothing names may be content all the same: footnotes, a last section."""

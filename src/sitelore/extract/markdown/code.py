@@ -473,7 +473,8 @@ _MAX_TABS = 300
 _MAX_ANCHORS = 5_000
 _MAX_ANCHOR_CHARS = 200
 _MAX_TAB_CHARS = 60
-_TOGGLES = "summary:only-child,span[class*=toggle i],span[class*=click i],a[class*=toggle i]"
+_TOGGLES = "summary:only-child,span[class*=toggle i],span[class*=click i],a[class*=toggle i],label[class*=source i]"
+_LANGUAGE_LABELS = "span.lang,div.lang,span[class*=code-lang i],div[class*=code-lang i]"
 _MAX_TOGGLES = 2_000
 _TOGGLE_WORDS = 3
 
@@ -489,6 +490,8 @@ def prepare(tree: dom.Tree) -> None:
     rescue_embeds(tree)
     _rescue_task_boxes(tree)
     _rescue_tab_labels(tree)
+    _rescue_listing_titles(tree)
+    _drop_language_labels(tree)
     rescue_images(tree)
     rescue_icons(tree)
 
@@ -536,14 +539,47 @@ def _rescue_task_boxes(tree: dom.Tree) -> None:
 
 def _rescue_tab_labels(tree: dom.Tree) -> None:
     """Move the labels of tabs into the panels that they open: a reader of Markdown sees all panels, one below the other."""
-    if not dom.select(tree, "[role=tabpanel]"):
-        return
-    for panel, tab in _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS]):
+    pairs = []
+    if dom.select(tree, "[role=tabpanel]"):
+        pairs += _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS])
+    # Panels without code mostly start with their label, or are parts of a menu.
+    pairs = [(panel, tab) for panel, tab in pairs if dom.has_descendant(panel, "pre")]
+    for panel, tab in [*pairs, *_pair_radio_tabs(tree)]:
         label = " ".join(tab.text.split())
-        # Panels without code mostly start with their label, or are parts of a menu.
-        if any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and dom.has_descendant(panel, "pre"):
+        if any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and panel.children:
             panel.children[0].insert_before(dom.new_element("p", None, dom.new_element("strong", None, dom.new_text(label))))
             tab.clear()
+
+
+def _pair_radio_tabs(tree: dom.Tree) -> Iterator[tuple[dom.Element, dom.Element]]:
+    """Give each panel its label, where radio buttons choose between the elements that follow (MkDocs, VitePress)."""
+    groups: dict[dom.Element, list[dom.Element]] = {}
+    for label in dom.select(tree, "input[type=radio] ~ label[for],input[type=radio] ~ * > label[for]")[:_MAX_TABS]:
+        if (holder := dom.as_element(label.parent)) is not None:
+            groups.setdefault(holder, []).append(label)
+    for holder, labels in groups.items():
+        after = next((element for node in holder.next_siblings if (element := dom.as_element(node)) is not None), None)
+        panels = dom.child_elements(after) if after is not None else []
+        if len(panels) == len(labels) > 1 and all(dom.has_descendant(panel, "pre", "p", "ul", "ol") for panel in panels):
+            yield from zip(panels, labels, strict=True)
+
+
+def _rescue_listing_titles(tree: dom.Tree) -> None:
+    """Move the title in the first row of a table of line numbers and lines in front of it, where it is no listing."""
+    for title in dom.select(tree, "table[class*=highlight i] tr:first-child > th:only-child")[:_MAX_TABS]:
+        table, row = title.closest("table"), title.closest("tr")
+        if table is not None and row is not None:
+            table.insert_before(dom.new_element("p", None, *dom.children(title)))
+            dom.drop(row)
+
+
+def _drop_language_labels(tree: dom.Tree) -> None:
+    """Drop the names of languages that stand right before listings: fences have them."""
+    for label in dom.select(tree, _LANGUAGE_LABELS)[:_MAX_TABS]:
+        following = next((element for node in label.next_siblings if (element := dom.as_element(node)) is not None), None)
+        name = label.text.strip().lower()
+        if following is not None and following.tag == "pre" and (_ALIASES.get(name, name) in _KNOWN or name in _NO_LANGUAGE):
+            dom.drop(label)
 
 
 def _pair_tabs(elements: list[dom.Element]) -> Iterator[tuple[dom.Element, dom.Element]]:
