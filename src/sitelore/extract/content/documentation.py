@@ -29,8 +29,13 @@ _GENERATOR = re.compile(
 _FORUM = re.compile(
     r"discourse|flarum|fluxbb|invision|mybb|nodebb|phpbb|smf\b|simple machines|vbulletin|vanilla forums|xenforo", re.IGNORECASE
 )
-_DOCUMENTATION_HOSTS = frozenset({"doc", "docs", "documentation", "manual"})
+_DOCUMENTATION_HOSTS = frozenset({"doc", "docs", "documentation", "manual", "readthedocs"})
 _DOCUMENTATION_FOLDERS = _DOCUMENTATION_HOSTS | {"api", "apidoc", "apidocs", "handbook", "javadoc", "manuals", "reference"}
+_DOCUMENTATION_NAMES = (
+    ".bd-article,.doc-content,.docs-content,.docs-main,.docstring,.md-content,.rst-content,.sl-markdown-content,.td-content"
+    ",.theme-doc-markdown,.toctree-wrapper,.vp-doc"
+)
+"""Classes by which documentation generators and their themes name parts of the content."""
 _SOCIAL = ("og:", "twitter:", "fb:")
 _COMMERCE = mark_bits("share", "ad", "cart", "review", "price", "carousel")
 _CROWD = (*(mark_bits(group) for group in ("share", "ad", "cart", "review", "price", "carousel", "comment", "related")),)
@@ -61,9 +66,11 @@ _ITEM_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"li", b"td", b"th"))
 _IN_TABLE, _IN_REFERENCE = LANDMARK[b"table"], LANDMARK[b"dl"] | LANDMARK[b"pre"]
 _IN_TABLE_OR_CODE = _IN_TABLE | LANDMARK[b"pre"]
 _HEADER = TAG_NUMBER[b"header"]
+_PARTS = frozenset(TAG_NUMBER[tag] for tag in (b"article", b"section", b"main", b"body"))
 _NAV_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary", "toolbar"})
 _REGION_NAMES = frozenset({
-    "apicontent", "article-body", "body", "col-content", "content", "contents", "doc-content", "docs-content", "document", "entry-content",
+    "apicontent", "article-body", "body", "col-content", "content", "contents", "doc-content", "docs-content", "document",
+    "entry-content",
     "main", "main-content", "maincontent", "markdown-body", "md-content", "md-content__inner", "mw-content-text",
     "mw-parser-output", "page-content", "post-content", "rst-content", "theme-doc-markdown",
 })  # fmt: skip
@@ -72,7 +79,7 @@ _CERTAIN_NAVIGATION = re.compile(
     r"(?:^|\s)(?:nav|nav(?:bar|igate|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|(?:\w+-)?breadcrumbs?"
     r"|(?:top|sub|bottom|side|main|site|global|fixed)-?nav(?:bar|igation)?"
     r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer"
-    r"|colophon|(?:pre|site)-?footer|(?:page|doc)-?feedback|feedback-(?:prompt|form|box)|was-?this-?helpful|search-?(?:box|bar|form)"
+    r"|colophon|(?:pre|site|article|docs?)-?footer|(?:page|doc)-?feedback|feedback-(?:prompt|form|box|section)|was-?this-?helpful|search-?(?:box|bar|form)"
     r"|mbrsel|member-?(?:filter|selector)|logo|tagline|slogan|site-?(?:logo|name|tagline)"
     r"|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only|visually-?hidden)(?:$|\s)",
     re.IGNORECASE,
@@ -99,14 +106,21 @@ _DIRECTIONS = re.compile(
 )
 """All of a bar such as "previous | up | next"."""
 _ONE_DIRECTION = re.compile(_DIRECTION, re.IGNORECASE)
-_FIRST_DIRECTION = re.compile(rf"\W*{_DIRECTION}\s*:", re.IGNORECASE)
-"""How a bar such as "Next: Modules, Up: Contents" begins."""
+_FIRST_DIRECTION = re.compile(rf"(?i:\W*{_DIRECTION}\s*:)|(?:Previous|Next)[A-Z]")
+"""How a bar such as "Next: Modules, Up: Contents" or a link with a label above its title begins."""
 _SOURCES = re.compile(
     r"(?:[\W_]*(?:view |show |see )?(?:source(?: code)?|src|edit|edit (?:on|in) git(?:hub|lab)|edit (?:this|the) page"
     r"|improve this (?:doc|page)))+[\W_]*",
     re.IGNORECASE,
 )
 """All of the links beside a signature or below a page that lead to its source."""
+_CONTROL = re.compile(
+    rb"\W*(?:(?:link |code |url )?copied(?: to (?:the )?clipboard)?|(?:on|in) this (?:page|article)"
+    rb"|(?:was|is) this (?:\w+ )?(?:helpful|useful)(?: to you)?)\W*",
+    re.IGNORECASE,
+)
+"""What a button says after a click, titles of tables of contents, and questions about the page."""
+_CONTROL_WORDS = 8
 _PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index|summary|search|help)\W*", re.IGNORECASE)
 """The whole text that means the picture of an arrow."""
 _LOGO_ANCESTORS = 3
@@ -128,7 +142,7 @@ _UNLIKELY_OUTSIDE = 0.05
 _MENU_WORDS = 20
 _MAX_LINKS = 20_000  # read for contents: links that nest would be read once for every level
 _TITLE_WORDS = 60
-_CONTENTS_REASON = "a table of contents"
+_CONTENTS_REASON, _SOURCE_REASON = "a table of contents", "links to the source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +183,16 @@ NO_FACTS = PageFacts()
 def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Element]) -> bool:
     """Whether a page is documentation.
 
-    A generator wrote it, its URL says so, it is plain and sells nothing, or it is full of code or terms.
+    A generator wrote it, its URL or its markup says so, it is plain and sells nothing, or it is full of code or terms.
     """
     if facts.is_generated or facts.is_forum:
         return facts.is_generated
     is_among = facts.is_among_documentation
     is_reference = _reference_share(page) >= _REFERENCE_SHARE and threshold_of(page.blocks.words, page.scores)[1] >= _SURE_F1
-    if facts.is_promoted and not is_reference and not is_among:
-        return False
+    if not is_among and facts.is_promoted:
+        is_among = bool(dom.select(elements[0], _DOCUMENTATION_NAMES))
+        if not is_reference and not is_among:
+            return False
     names = Counter(_marked_names(page, elements))
     marks = {name: _marks_of(name) for name in names}
     # Posts of many authors are a discussion.
@@ -275,25 +291,27 @@ class _Documentation:
         first, last = self._title_range()
         kept[first:last] = [True] * (last - first)
         cuts = [cut for cut in cuts if cut.first < first or cut.last > last]
-        cuts += self._bars(kept)
+        cuts += self._drop_controls(kept)
         self._drop_contents_headings(kept, cuts)
         return Selection(kept, cuts, dropped=self._pictured_bars(), is_named=self._is_named)
 
-    def _bars(self, kept: list[bool]) -> list[Cut]:
-        """Drop the kept blocks that lead to the pages before and after this one or to its source, and nowhere else."""
+    def _drop_controls(self, kept: list[bool]) -> list[Cut]:
+        """Drop the kept blocks that are nothing but controls: bars to the pages before and after, links to the source."""
         blocks, text = self._page.blocks, self._page.text
         cuts = []
         for block, (words, linked) in enumerate(zip(blocks.words, blocks.linked, strict=True)):
-            if not kept[block] or words > _BAR_WORDS or linked < _BAR_LINKS * words or not linked:
+            if not kept[block] or words > _BAR_WORDS:
                 continue
-            line = text[blocks.begin[block] : blocks.end[block]].decode("utf-8", "replace")
-            line = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-            is_bar = len(_ONE_DIRECTION.findall(line)) > 1 and _DIRECTIONS.fullmatch(line) is not None
-            is_bar = is_bar or _FIRST_DIRECTION.match(line) is not None
-            is_item = self._page.elements.tag[blocks.element[block]] in _ITEM_TAGS
-            if is_bar or (linked == words and not is_item and _SOURCES.fullmatch(line)):
+            shown = text[blocks.begin[block] : blocks.end[block]]
+            if linked >= _BAR_LINKS * words > 0:
+                reason = _control_reason(shown.decode("utf-8", "replace"), is_linked=linked == words)
+                # An item or a cell with one link is the text of its list or table.
+                if reason == _SOURCE_REASON and self._page.elements.tag[blocks.element[block]] in _ITEM_TAGS:
+                    continue
+            else:
+                reason = "a control" if words <= _CONTROL_WORDS and _CONTROL.fullmatch(shown) else ""
+            if reason:
                 kept[block] = False
-                reason = "a navigation bar" if is_bar else "links to the source"
                 cuts.append(Cut(block, block + 1, blocks.element[block], reason))
         return cuts
 
@@ -391,8 +409,9 @@ class _Documentation:
         # On a page with little text, a footer may be most of it.
         is_small = words <= (_EDGE_SHARE if score >= _UNLIKELY else _LARGE_EDGE_SHARE) * units.words[0]
         is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (tag not in _CONTENT_TAGS and self._is_named_navigation(row))
-        # The header of an article holds its title.
-        is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and self._headings[first] == self._headings[last])
+        # The header of an article holds its title, and one of a part of it what that part is about.
+        is_header = tag == _HEADER and score < _CERTAINLY_NOT and self._headings[first] == self._headings[last]
+        is_edge = is_edge or (is_header and not self._is_inner_header(row))
         if is_small and is_edge:
             return "navigation, a footer or a form"
         is_secondary = tags & _ASIDE_TAG or _marks_of(attr("class") or "") & _BANNER_MARKS
@@ -461,6 +480,16 @@ class _Documentation:
                 return True
             row += 1
         return False
+
+    def _is_inner_header(self, row: int) -> bool:
+        """Whether a header is that of a part of the content: it has text before it, or a smaller article around it."""
+        rows, first = self._page.elements, self._page.elements.first[row]
+        if self._mass[first] - self._mass[self._first] >= _TITLE_WORDS:
+            return True
+        around = rows.parent[row]
+        while around >= 0 and rows.tag[around] not in _PARTS:
+            around = rows.parent[around]
+        return around >= 0 and self._first <= rows.first[around] and rows.last[around] < self._last
 
     def _is_notes(self, row: int) -> bool:
         """Whether an element holds the footnotes of the content, by its name."""
@@ -532,6 +561,15 @@ class _Documentation:
                 if is_short and not is_menu and "menu" not in name.lower():
                     return units.first[unit], units.last[unit]
         return 0, 0
+
+
+def _control_reason(line: str, *, is_linked: bool) -> str:
+    """Why a line with links is no content; empty where it is."""
+    line = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    is_bar = len(_ONE_DIRECTION.findall(line)) > 1 and _DIRECTIONS.fullmatch(line)
+    if is_bar or _FIRST_DIRECTION.match(line):
+        return "a navigation bar"
+    return _SOURCE_REASON if is_linked and _SOURCES.fullmatch(line) else ""
 
 
 def _is_permalink(link: dom.Element) -> bool:

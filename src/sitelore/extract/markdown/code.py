@@ -472,9 +472,9 @@ def _tex_markdown(tex: str, *, is_block: bool) -> str:
 _MAX_TABS = 300
 _MAX_ANCHORS = 5_000
 _MAX_ANCHOR_CHARS = 200
-_MAX_TAB_CHARS = 60
+_MAX_TAB_CHARS, _MAX_TAB_START = 60, 300
 _TOGGLES = "summary:only-child,span[class*=toggle i],span[class*=click i],a[class*=toggle i],label[class*=source i]"
-_LANGUAGE_LABELS = "span.lang,div.lang,span[class*=code-lang i],div[class*=code-lang i]"
+_LANGUAGE_LABELS = "span.lang,div.lang,span.language,span.language-name,span[class*=code-lang i],div[class*=code-lang i]"
 _MAX_TOGGLES = 2_000
 _TOGGLE_WORDS = 3
 
@@ -542,13 +542,20 @@ def _rescue_tab_labels(tree: dom.Tree) -> None:
     pairs = []
     if dom.select(tree, "[role=tabpanel]"):
         pairs += _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS])
-    # Panels without code mostly start with their label, or are parts of a menu.
-    pairs = [(panel, tab) for panel, tab in pairs if dom.has_descendant(panel, "pre")]
     for panel, tab in [*pairs, *_pair_radio_tabs(tree)]:
         label = " ".join(tab.text.split())
-        if any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and panel.children:
+        # Panels without code often start with their label, or are parts of a menu.
+        is_needed = dom.has_descendant(panel, "pre") or _begins_otherwise(panel, label)
+        if is_needed and any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and panel.children:
             panel.children[0].insert_before(dom.new_element("p", None, dom.new_element("strong", None, dom.new_text(label))))
             tab.clear()
+
+
+def _begins_otherwise(panel: dom.Element, label: str) -> bool:
+    """Whether a panel holds text that does not begin with its label, and not a menu."""
+    if not dom.has_descendant(panel, "p") or dom.is_inside(panel, "nav,header,footer,form,dialog"):
+        return False
+    return not " ".join(panel.text[:_MAX_TAB_START].split()).casefold().startswith(label.casefold())
 
 
 def _pair_radio_tabs(tree: dom.Tree) -> Iterator[tuple[dom.Element, dom.Element]]:
@@ -576,10 +583,20 @@ def _rescue_listing_titles(tree: dom.Tree) -> None:
 def _drop_language_labels(tree: dom.Tree) -> None:
     """Drop the names of languages that stand right before listings: fences have them."""
     for label in dom.select(tree, _LANGUAGE_LABELS)[:_MAX_TABS]:
-        following = next((element for node in label.next_siblings if (element := dom.as_element(node)) is not None), None)
         name = label.text.strip().lower()
-        if following is not None and following.tag == "pre" and (_ALIASES.get(name, name) in _KNOWN or name in _NO_LANGUAGE):
+        if (_ALIASES.get(name, name) in _KNOWN or name in _NO_LANGUAGE) and _is_before_listing(label):
             dom.drop(label)
+
+
+def _is_before_listing(label: dom.Element) -> bool:
+    """Whether the element after a label, or after a wrapper that holds no other text, is a listing."""
+    for element in (label, dom.as_element(label.parent)):
+        if element is None:
+            return False
+        following = next((each for node in element.next_siblings if (each := dom.as_element(node)) is not None), None)
+        if following is not None and following.tag == "pre":
+            return True
+    return False
 
 
 def _pair_tabs(elements: list[dom.Element]) -> Iterator[tuple[dom.Element, dom.Element]]:
