@@ -272,10 +272,13 @@ class _Documentation:
         units = self._units
         kept = [False] * len(self._page.heading)
         cuts = []
+        title_first, title_last = self._title_range()
         open_units = [(0, False)]
         while open_units:
             unit, is_accepted = open_units.pop()
             first, last = units.first[unit], units.last[unit]
+            # Between the title and the region stand a summary, a signature, the path of an endpoint.
+            is_accepted = is_accepted or 0 < title_last <= first < last <= self._first
             is_outside = not is_accepted and (last <= self._first or first >= self._last)
             reason = self._reason(unit, is_outside=is_outside) if unit else ""
             if reason:
@@ -288,9 +291,8 @@ class _Documentation:
                 if is_accepted or is_inside or is_heading or self._is_likely_text(begin, end):
                     kept[begin:end] = [True] * (end - begin)
             open_units += [(child, is_accepted) for child in units.children[unit]]
-        first, last = self._title_range()
-        kept[first:last] = [True] * (last - first)
-        cuts = [cut for cut in cuts if cut.first < first or cut.last > last]
+        kept[title_first:title_last] = [True] * (title_last - title_first)
+        cuts = [cut for cut in cuts if cut.first < title_first or cut.last > title_last]
         cuts += self._drop_controls(kept)
         self._drop_contents_headings(kept, cuts)
         return Selection(kept, cuts, dropped=self._pictured_bars(), is_named=self._is_named)

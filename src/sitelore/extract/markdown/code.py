@@ -474,6 +474,7 @@ _MAX_ANCHORS = 5_000
 _MAX_ANCHOR_CHARS = 200
 _MAX_TAB_CHARS, _MAX_TAB_START = 60, 300
 _TOGGLES = "summary:only-child,span[class*=toggle i],span[class*=click i],a[class*=toggle i],label[class*=source i]"
+_SECTION_EDITS = "[class*=editsection i]"
 _LANGUAGE_LABELS = "span.lang,div.lang,span.language,span.language-name,span[class*=code-lang i],div[class*=code-lang i]"
 _MAX_TOGGLES = 2_000
 _TOGGLE_WORDS = 3
@@ -512,7 +513,7 @@ def _close_anchors(tree: dom.Tree) -> None:
 
 
 def _drop_toggles(tree: dom.Tree) -> None:
-    """Drop the labels that only say that a click opens something, and short titles of what opens nothing on the page."""
+    """Drop labels that only say that a click opens something, short titles of what opens nothing, links to edit a section."""
     for element in dom.select(tree, _TOGGLES)[:_MAX_TOGGLES]:
         if element.tag == "summary":
             around = dom.as_element(element.parent)
@@ -521,6 +522,8 @@ def _drop_toggles(tree: dom.Tree) -> None:
                 dom.drop(element)
         elif is_toggle(element):
             dom.drop(element)
+    for element in dom.select(tree, _SECTION_EDITS)[:_MAX_TOGGLES]:
+        dom.drop(element)
 
 
 def _rescue_task_boxes(tree: dom.Tree) -> None:
