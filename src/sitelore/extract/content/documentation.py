@@ -32,7 +32,7 @@ _FORUM = re.compile(
 _DOCUMENTATION_HOSTS = frozenset({"doc", "docs", "documentation", "manual", "readthedocs"})
 _DOCUMENTATION_FOLDERS = _DOCUMENTATION_HOSTS | {"api", "apidoc", "apidocs", "handbook", "javadoc", "manuals", "reference"}
 _DOCUMENTATION_NAMES = (
-    ".bd-article,.doc-content,.docs-content,.docs-main,.docstring,.md-content,.rst-content,.sl-markdown-content,.td-content"
+    ".bd-article,.doc-content,.docs-content,.docs-main,.docstring,.md-content,.nextra-toc,.rst-content,.sl-markdown-content,.td-content"
     ",.theme-doc-markdown,.toctree-wrapper,.vp-doc"
 )
 """Classes by which documentation generators and their themes name parts of the content."""
@@ -79,7 +79,7 @@ _CERTAIN_NAVIGATION = re.compile(
     r"(?:^|\s)(?:nav|nav(?:bar|igate|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|(?:\w+-)?breadcrumbs?"
     r"|(?:top|sub|bottom|side|main|site|global|fixed)-?nav(?:bar|igation)?"
     r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer"
-    r"|colophon|(?:pre|site|article|docs?)-?footer|(?:page|doc)-?feedback|feedback-(?:prompt|form|box|section)|was-?this-?helpful|search-?(?:box|bar|form)"
+    r"|colophon|(?:pre|site|article|docs?)-?footer|(?:page|doc)-?feedback|feedback-{1,2}(?:prompt|form|box|section|question|response)|was-?this-?helpful|search-?(?:box|bar|form)"
     r"|mbrsel|member-?(?:filter|selector)|logo|tagline|slogan|site-?(?:logo|name|tagline)"
     r"|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only|visually-?hidden)(?:$|\s)",
     re.IGNORECASE,

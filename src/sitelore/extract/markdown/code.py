@@ -470,6 +470,8 @@ def _tex_markdown(tex: str, *, is_block: bool) -> str:
 # Elements that are replaced before hidden ones are dropped from a tree
 
 _MAX_TABS = 300
+_TAB_ROLES = ("tablist", "tab", "tabpanel")
+_TAB_PARTS = "[role=tablist],[role=tab],[role=tabpanel],.tablist,.tablist li.tab,.tabpanel"
 _MAX_ANCHORS = 5_000
 _MAX_ANCHOR_CHARS = 200
 _MAX_TAB_CHARS, _MAX_TAB_START = 60, 300
@@ -543,8 +545,8 @@ def _rescue_task_boxes(tree: dom.Tree) -> None:
 def _rescue_tab_labels(tree: dom.Tree) -> None:
     """Move the labels of tabs into the panels that they open: a reader of Markdown sees all panels, one below the other."""
     pairs = []
-    if dom.select(tree, "[role=tabpanel]"):
-        pairs += _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS])
+    if dom.select(tree, "[role=tabpanel],.tabpanel"):
+        pairs += _pair_tabs(dom.select(tree, _TAB_PARTS)[:_MAX_TABS])
     for panel, tab in [*pairs, *_pair_radio_tabs(tree)]:
         label = " ".join(tab.text.split())
         # Panels without code often start with their label, or are parts of a menu.
@@ -608,6 +610,8 @@ def _pair_tabs(elements: list[dom.Element]) -> Iterator[tuple[dom.Element, dom.E
     groups: list[tuple[list[dom.Element], list[dom.Element]]] = []
     for element in elements:
         role = element.attr("role")
+        if role not in _TAB_ROLES:  # Antora names them by classes alone
+            role = next((name for name in (element.attr("class") or "").split() if name in _TAB_ROLES), role)
         if role == "tablist":
             groups.append(([], []))
         elif groups:
