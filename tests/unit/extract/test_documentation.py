@@ -155,6 +155,14 @@ def test_links_to_their_own_place_are_no_navigation() -> None:
     assert "turn(wheel, speed)" not in kept_of(f"<main>{STORY}{method.replace('#turn', '#grind')}</main>")
 
 
+def test_sections_right_below_a_named_region_stay() -> None:
+    references = "<h2>References</h2><dl><dt>[Mills]</dt><dd>The Miller. Mills of the valley.</dd></dl>"
+    asked = f"<div><h2>Your choice of cookies</h2><p>Accept</p></div><h2>Read on</h2><ul>{MENU}</ul>"
+    assert kept_of(f"<main>{STORY}</main>{references}{asked}") == [
+        *("The mill", *SENTENCES, "References", "[Mills]", "The Miller. Mills of the valley.")
+    ]
+
+
 @pytest.mark.parametrize("name", ["footnotes", "endnotes"])
 def test_footnotes_outside_the_region_stay(name: str) -> None:
     body = f"<div id=content>{STORY}</div><div id={name}><p>1. Written at the mill.</p></div><div id=footer>Version 2</div>"

@@ -21,7 +21,8 @@ from sitelore.extract.content.selection import Cut, Selection, mark_bits, tag_bi
 from sitelore.extract.content.vocabulary import LANDMARK, MARK_OF_WORD, SHORTEST_PART, TAG_NUMBER
 
 _GENERATOR = re.compile(
-    r"asciidoc|bookdown|docbook|docfx|docsify|docusaurus|docutils|dokka|doxygen|exdoc|gi-docgen|gitbook|gtk-doc|haddock|hevea"
+    r"asciidoc|bookdown|crystal docs|docbook|docfx|docsify"
+    r"|docusaurus|docutils|dokka|doxygen|exdoc|gi-docgen|gitbook|gtk-doc|haddock|hevea"
     r"|javadoc|jsdoc|latex2html|latexml|makeinfo|mdbook|mintlify|mkdocs|odoc|pandoc|publican|quarto|rdoc|rustdoc|scaladoc"
     r"|sphinx|starlight|tex4ht|texi2|typedoc|vitepress|vuepress|yard\b",
     re.IGNORECASE,
@@ -32,7 +33,7 @@ _FORUM = re.compile(
 _DOCUMENTATION_HOSTS = frozenset({"doc", "docs", "documentation", "manual", "readthedocs"})
 _DOCUMENTATION_FOLDERS = _DOCUMENTATION_HOSTS | {"api", "apidoc", "apidocs", "handbook", "javadoc", "manuals", "reference"}
 _DOCUMENTATION_NAMES = (
-    ".bd-article,.doc-content,.docs-content,.docs-main,.docstring,.md-content,.nextra-toc,.rst-content,.sl-markdown-content,.td-content"
+    ".bd-article,.devsite-article-body,.doc-content,.docs-content,.docs-main,.docstring,.md-content,.nextra-toc,.rst-content,.sl-markdown-content,.td-content"
     ",.theme-doc-markdown,.toctree-wrapper,.vp-doc"
 )
 """Classes by which documentation generators and their themes name parts of the content."""
@@ -266,7 +267,9 @@ class _Documentation:
         self._is_named = region is not None
         if region is None:
             region = self._densest(prose)
-        self._first, self._last = page.elements.first[region], page.elements.last[region]
+        self._first, self._last, self._parent = (
+            column[region] for column in (page.elements.first, page.elements.last, page.elements.parent)
+        )
 
     def select(self) -> Selection:
         units = self._units
@@ -290,7 +293,11 @@ class _Documentation:
                 is_heading = level > 0 and not self._is_named
                 if is_accepted or is_inside or is_heading or self._is_likely_text(begin, end):
                     kept[begin:end] = [True] * (end - begin)
-            open_units += [(child, is_accepted) for child in units.children[unit]]
+            # A dialog after the last section is a child of it, and judged by itself.
+            is_continued = is_outside and self._is_named
+            open_units += [
+                (child, is_accepted and not (is_continued and self._has_heading(child))) for child in units.children[unit]
+            ]
         kept[title_first:title_last] = [True] * (title_last - title_first)
         cuts = [cut for cut in cuts if cut.first < title_first or cut.last > title_last]
         cuts += self._drop_controls(kept)
@@ -306,7 +313,7 @@ class _Documentation:
                 continue
             shown = text[blocks.begin[block] : blocks.end[block]]
             if linked >= _BAR_LINKS * words > 0:
-                reason = _control_reason(shown.decode("utf-8", "replace"), is_linked=linked == words)
+                reason = _control_reason(shown.decode("utf-8", "replace"))
                 # An item or a cell with one link is the text of its list or table.
                 if reason == _SOURCE_REASON and self._page.elements.tag[blocks.element[block]] in _ITEM_TAGS:
                     continue
@@ -397,7 +404,7 @@ class _Documentation:
         """Why a unit is cut; empty where it stays."""
         units = self._units
         first, last, row = units.first[unit], units.last[unit], units.element[unit]
-        if is_outside and (not self._is_notes(row) if self._is_named else not self._is_likely(unit)):
+        if is_outside and not (self._is_continued(unit) if self._is_named else self._is_likely(unit)):
             return "outside the content region"
         if units.kind[unit] == LINK and self._mass[last] - self._mass[first] < _CERTAINLY_NOT * units.words[unit]:
             return "" if self._is_permalink_alone(first) else "a link between elements"
@@ -493,9 +500,20 @@ class _Documentation:
             around = rows.parent[around]
         return around >= 0 and self._first <= rows.first[around] and rows.last[around] < self._last
 
-    def _is_notes(self, row: int) -> bool:
-        """Whether an element holds the footnotes of the content, by its name."""
-        return row >= 0 and _NOTES.search(self._name(row)) is not None
+    def _has_heading(self, unit: int) -> bool:
+        return self._headings[self._units.last[unit]] > self._headings[self._units.first[unit]]
+
+    def _is_continued(self, unit: int) -> bool:
+        """Whether a unit outside the named region continues the content: footnotes, or sections right below the region."""
+        units = self._units
+        first, last, row = units.first[unit], units.last[unit], units.element[unit]
+        if row >= 0 and _NOTES.search(self._name(row)):
+            return True
+        is_below = first >= self._last and (row < 0 or self._page.elements.parent[row] == self._parent)
+        is_linked = units.linked[unit] > _MANY_LINKS * units.words[unit]
+        is_section = is_below and not is_linked and self._has_heading(unit)
+        is_likely = self._mass[last] - self._mass[first] >= _UNLIKELY * units.words[unit]
+        return is_section and (is_likely or self._references[last] > self._references[first])
 
     def _is_likely(self, unit: int) -> bool:
         """Whether a unit outside a region that nothing names may be content all the same: footnotes, a last section."""
@@ -565,13 +583,13 @@ class _Documentation:
         return 0, 0
 
 
-def _control_reason(line: str, *, is_linked: bool) -> str:
+def _control_reason(line: str) -> str:
     """Why a line with links is no content; empty where it is."""
     line = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     is_bar = len(_ONE_DIRECTION.findall(line)) > 1 and _DIRECTIONS.fullmatch(line)
     if is_bar or _FIRST_DIRECTION.match(line):
         return "a navigation bar"
-    return _SOURCE_REASON if is_linked and _SOURCES.fullmatch(line) else ""
+    return _SOURCE_REASON if _SOURCES.fullmatch(line) else ""
 
 
 def _is_permalink(link: dom.Element) -> bool:

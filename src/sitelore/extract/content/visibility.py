@@ -421,8 +421,8 @@ def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
     for button in looked_at:
         if button.parent is not None and _is_title_of_next(button):
             inner = dom.children(button)
-            has_heading = dom.has_descendant(button, "h1", "h2", "h3", "h4", "h5", "h6")
-            button.replace_with(dom.new_element("div", None, *inner) if has_heading else _bold_paragraph(inner))
+            has_blocks = dom.has_descendant(button, "h1", "h2", "h3", "h4", "h5", "h6", "a")
+            button.replace_with(dom.new_element("div", None, *inner) if has_blocks else _bold_paragraph(inner))
 
 
 def _is_beside_title(button: dom.Element) -> bool:
@@ -450,6 +450,8 @@ def _is_title_of_next(button: dom.Element) -> bool:
     name = _name_of(opened)[:_LONG_NAME]
     is_collapsible = opened.attr("hidden") is not None or (opened.attr("role") or "") in _COLLAPSIBLE_ROLES
     is_collapsible = is_collapsible or _is_named(_COLLAPSIBLE, name)
+    # A button that opens nothing else holds no link: this is the head of what is open below it.
+    is_collapsible = is_collapsible or (button.attr("aria-expanded") == "true" and dom.has_descendant(button, "a"))
     is_question = dom.one_line_text(button).endswith(("?", "\uff1f"))
     if _is_named(_OVER, name) or not (is_question or (is_collapsible and _has_words(button, _TITLE_WORDS))):
         return False
