@@ -544,9 +544,8 @@ def _rescue_task_boxes(tree: dom.Tree) -> None:
 
 def _rescue_tab_labels(tree: dom.Tree) -> None:
     """Move the labels of tabs into the panels that they open: a reader of Markdown sees all panels, one below the other."""
-    pairs = []
-    if dom.select(tree, "[role=tabpanel],.tabpanel"):
-        pairs += _pair_tabs(dom.select(tree, _TAB_PARTS)[:_MAX_TABS])
+    has_panels = bool(dom.select(tree, "[role=tabpanel],.tabpanel"))
+    pairs = _pair_tabs(dom.select(tree, _TAB_PARTS)[:_MAX_TABS]) if has_panels else iter(())
     for panel, tab in [*pairs, *_pair_radio_tabs(tree)]:
         label = " ".join(tab.text.split())
         # Panels without code often start with their label, or are parts of a menu.
