@@ -157,8 +157,8 @@ def test_links_to_their_own_place_are_no_navigation() -> None:
 
 def test_sections_right_below_a_named_region_stay() -> None:
     references = "<h2>References</h2><dl><dt>[Mills]</dt><dd>The Miller. Mills of the valley.</dd></dl>"
-    asked = f"<div><h2>Your choice of cookies</h2><p>Accept</p></div><h2>Read on</h2><ul>{MENU}</ul>"
-    assert kept_of(f"<main>{STORY}</main>{references}{asked}") == [
+    dialog = f"<div><h2>Your choice of cookies</h2><p>Accept</p></div><h2>Read on</h2><ul>{MENU}</ul>"
+    assert kept_of(f"<main>{STORY}</main>{references}{dialog}") == [
         *("The mill", *SENTENCES, "References", "[Mills]", "The Miller. Mills of the valley.")
     ]
 

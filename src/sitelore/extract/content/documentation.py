@@ -21,8 +21,8 @@ from sitelore.extract.content.selection import Cut, Selection, mark_bits, tag_bi
 from sitelore.extract.content.vocabulary import LANDMARK, MARK_OF_WORD, SHORTEST_PART, TAG_NUMBER
 
 _GENERATOR = re.compile(
-    r"asciidoc|bookdown|crystal docs|docbook|docfx|docsify"
-    r"|docusaurus|docutils|dokka|doxygen|exdoc|gi-docgen|gitbook|gtk-doc|haddock|hevea"
+    r"asciidoc|bookdown|crystal docs|docbook|docfx|docsify|docusaurus|docutils|dokka|doxygen|exdoc|gi-docgen|gitbook|gtk-doc"
+    r"|haddock|hevea"
     r"|javadoc|jsdoc|latex2html|latexml|makeinfo|mdbook|mintlify|mkdocs|odoc|pandoc|publican|quarto|rdoc|rustdoc|scaladoc"
     r"|sphinx|starlight|tex4ht|texi2|typedoc|vitepress|vuepress|yard\b",
     re.IGNORECASE,
@@ -33,8 +33,8 @@ _FORUM = re.compile(
 _DOCUMENTATION_HOSTS = frozenset({"doc", "docs", "documentation", "manual", "readthedocs"})
 _DOCUMENTATION_FOLDERS = _DOCUMENTATION_HOSTS | {"api", "apidoc", "apidocs", "handbook", "javadoc", "manuals", "reference"}
 _DOCUMENTATION_NAMES = (
-    ".bd-article,.devsite-article-body,.doc-content,.docs-content,.docs-main,.docstring,.md-content,.nextra-toc,.rst-content,.sl-markdown-content,.td-content"
-    ",.theme-doc-markdown,.toctree-wrapper,.vp-doc"
+    ".bd-article,.devsite-article-body,.doc-content,.docs-content,.docs-main,.docstring,.md-content,.nextra-toc,.rst-content"
+    ",.sl-markdown-content,.td-content,.theme-doc-markdown,.toctree-wrapper,.vp-doc"
 )
 """Classes by which documentation generators and their themes name parts of the content."""
 _SOCIAL = ("og:", "twitter:", "fb:")
@@ -77,10 +77,12 @@ _REGION_NAMES = frozenset({
 })  # fmt: skip
 """Classes and ids by which documentation generators and publishing systems name the content."""
 _CERTAIN_NAVIGATION = re.compile(
-    r"(?:^|\s)(?:nav|nav(?:bar|igate|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|(?:\w+-)?breadcrumbs?"
+    r"(?:^|\s)(?:nav|nav(?:bar|igate|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav"
+    r"|(?:\w+-)?breadcrumbs?"
     r"|(?:top|sub|bottom|side|main|site|global|fixed)-?nav(?:bar|igation)?"
     r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer"
-    r"|colophon|(?:pre|site|article|docs?)-?footer|(?:page|doc)-?feedback|feedback-{1,2}(?:prompt|form|box|section|question|response)|was-?this-?helpful|search-?(?:box|bar|form)"
+    r"|colophon|(?:pre|site|article|docs?)-?footer|(?:page|doc)-?feedback"
+    r"|feedback-{1,2}(?:prompt|form|box|section|question|response)|was-?this-?helpful|search-?(?:box|bar|form)"
     r"|mbrsel|member-?(?:filter|selector)|logo|tagline|slogan|site-?(?:logo|name|tagline)"
     r"|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only|visually-?hidden)(?:$|\s)",
     re.IGNORECASE,
@@ -125,7 +127,8 @@ _CONTROL_WORDS = 8
 _PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index|summary|search|help)\W*", re.IGNORECASE)
 """The whole text that means the picture of an arrow."""
 _LOGO_ANCESTORS = 3
-_PERMALINK_ANCESTORS = 5
+_PERMALINK_ANCESTORS, _PERMALINK_NODES = 5, 50
+_HEADER_ANCESTORS = 20
 _WHOLE_PAGE = frozenset({"main", "body", "html"})
 _LOGO = re.compile(r"(?:^|[\s_-])logo(?:$|[\s_-])", re.IGNORECASE)
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
@@ -141,6 +144,7 @@ _UNLIKELY = 0.3
 _CERTAINLY_NOT = 0.05
 _UNLIKELY_OUTSIDE = 0.05
 _MENU_WORDS = 20
+_LINK_CHARS = 50  # that take as long to read as a link
 _MAX_LINKS = 20_000  # read for contents: links that nest would be read once for every level
 _TITLE_WORDS = 60
 _CONTENTS_REASON, _SOURCE_REASON = "a table of contents", "links to the source"
@@ -450,8 +454,9 @@ class _Documentation:
         if self._links_left < 0:
             return 0
         links = dom.elements_list(self._elements[self._page.elements.order[row]], "a")
-        self._links_left -= len(links)
-        return sum(len(link.text.split()) for link in links if _is_permalink(link))
+        texts = [link.text for link in links if _is_permalink(link)]
+        self._links_left -= len(links) + sum(map(len, texts)) // _LINK_CHARS
+        return sum(len(text.split()) for text in texts)
 
     def _is_permalink_alone(self, block: int) -> bool:
         """Whether a block is nothing but a link to the place that it is at."""
@@ -496,7 +501,9 @@ class _Documentation:
         if self._mass[first] - self._mass[self._first] >= _TITLE_WORDS:
             return True
         around = rows.parent[row]
-        while around >= 0 and rows.tag[around] not in _PARTS:
+        for _ in range(_HEADER_ANCESTORS):
+            if around < 0 or rows.tag[around] in _PARTS:
+                break
             around = rows.parent[around]
         return around >= 0 and self._first <= rows.first[around] and rows.last[around] < self._last
 
@@ -598,7 +605,8 @@ def _is_permalink(link: dom.Element) -> bool:
     if not target:
         return False
     around = takewhile(lambda element: element.tag not in _WHOLE_PAGE, filter(None, map(dom.as_element, link.ancestors)))
-    near = chain((link,), filter(None, map(dom.as_element, link.descendants)), islice(around, _PERMALINK_ANCESTORS))
+    inside = filter(None, map(dom.as_element, islice(link.descendants, _PERMALINK_NODES)))
+    near = chain((link,), inside, islice(around, _PERMALINK_ANCESTORS))
     return any(target in {element.attr("id"), element.attr("name")} for element in near)
 
 

@@ -681,7 +681,7 @@ _ALERT_CLASSES = frozenset({"alert", "bd-callout"})
 _ADMONITION_CLASSES = _MARKER_CLASSES | _ALERT_CLASSES | _LABELS.keys()
 _ADMONITION_TAGS = frozenset({"div", "aside", "section", "p", "blockquote", "dl", "details", "table"})
 _TITLE_CLASS = re.compile(
-    r"(?i)(?:^|\s)(?:title|versionmodified|[\w-]*(?:admonition|alert|aside|block|callout|note)[_-]{0,2}(?:title|head(?:ing|er))\w*)(?=\s|$)"
+    r"(?i)(?:^|\s)(?:title|versionmodified|[\w-]*(?:admonition|alert|aside|block|callout|note)[_-]{0,2}(?:title|head(?:ing|er))\w{0,20})(?=\s|$)"
 )
 _TITLE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
 _SENTENCE_ENDS = (":", ".", "!", "?", "\uff1a", "。", "…")

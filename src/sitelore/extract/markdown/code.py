@@ -564,9 +564,10 @@ def _begins_otherwise(panel: dom.Element, label: str) -> bool:
 
 def _pair_radio_tabs(tree: dom.Tree) -> Iterator[tuple[dom.Element, dom.Element]]:
     """Give each panel its label, where radio buttons choose between the elements that follow (MkDocs, VitePress)."""
+    radios = {radio.attr("id") for radio in dom.select(tree, "input[type=radio][id]")[:_MAX_TABS]}
     groups: dict[dom.Element, list[dom.Element]] = {}
-    for label in dom.select(tree, "input[type=radio] ~ label[for],input[type=radio] ~ * > label[for]")[:_MAX_TABS]:
-        if (holder := dom.as_element(label.parent)) is not None:
+    for label in dom.select(tree, "label[for]")[:_MAX_TABS] if radios else ():
+        if label.attr("for") in radios and (holder := dom.as_element(label.parent)) is not None:
             groups.setdefault(holder, []).append(label)
     for holder, labels in groups.items():
         after = next((element for node in holder.next_siblings if (element := dom.as_element(node)) is not None), None)
@@ -579,7 +580,7 @@ def _rescue_listing_titles(tree: dom.Tree) -> None:
     """Move the title in the first row of a table of line numbers and lines in front of it, where it is no listing."""
     for title in dom.select(tree, "table[class*=highlight i] tr:first-child > th:only-child")[:_MAX_TABS]:
         table, row = title.closest("table"), title.closest("tr")
-        if table is not None and row is not None:
+        if table is not None and row is not None and dom.has_descendant(table, "pre"):
             table.insert_before(dom.new_element("p", None, *dom.children(title)))
             dom.drop(row)
 
