@@ -131,6 +131,33 @@ CODE = (
         _code("a\nb\n"),
     ),
     Construct(
+        "code_in_a_table_with_a_gutter_and_a_title",
+        '<div><table class="highlighttable"><tr><th colspan="2" class="filename"><span>a.py</span></th></tr><tr>'
+        '<td class="linenos"><pre>1\n2</pre></td><td class="code"><pre>x = 1\ny = 2\n</pre></td></tr></table></div>',
+        "<p>a.py</p>" + _code("x = 1\ny = 2\n"),
+    ),
+    Construct(
+        "code_without_the_name_of_its_language_above_it",
+        '<div class="language-js"><button></button><span class="lang">js</span><pre><code>x = 1\n</code></pre></div>'
+        '<div class="header"><span class="language-name">css</span></div><pre class="brush: css">a {}</pre><p>In js.</p>',
+        _code("x = 1\n", "javascript") + _code("a {}\n", "css") + "<p>In js.</p>",
+    ),
+    Construct(
+        "tabs_that_radio_buttons_choose_have_their_labels_in_their_panels",
+        '<div class="tabbed-set"><input type="radio" id="a" checked><input type="radio" id="b"><div class="tabbed-labels">'
+        '<label for="a">Linux</label><label for="b">Windows</label></div><div class="tabbed-content"><div><p>Run it.</p></div>'
+        "<div><pre>run.exe</pre></div></div></div>",
+        "<p><strong>Linux</strong></p><p>Run it.</p><p><strong>Windows</strong></p>" + _code("run.exe\n"),
+    ),
+    Construct(
+        "tabs_of_prose_have_their_labels_in_their_panels",
+        '<ul role="tablist"><li role="tab" id="a">Miller</li><li role="tab" id="b">Weaver</li></ul>'
+        '<div role="tabpanel" aria-labelledby="a"><p>Open the sluice.</p></div>'
+        '<div role="tabpanel" aria-labelledby="b"><p>Weaver: string the warp.</p></div>',
+        holds=("**Miller**\n\nOpen the sluice.",),
+        lacks=("**Weaver**",),
+    ),
+    Construct(
         "code_in_a_table_with_a_gutter",
         '<figure class="highlight python"><table><tr><td class=gutter><pre><span class=line>1</span><br>'
         "<span class=line>2</span></pre></td>"

@@ -89,6 +89,13 @@ def test_a_consent_dialog_is_cut_unless_it_is_the_whole_page(read_page: ReadPage
     assert "trued" in read_page(f"<body>{dialog}</body>").markdown
 
 
+def test_a_button_that_does_something_with_the_heading_beside_it_goes(read_page: ReadPage) -> None:
+    heading = "<h1>Struct <span>Wheel</span>&nbsp;<button title='Copy item path to clipboard'>Copy item path</button></h1>"
+    page = read_page(f"<main>{heading}{STORY}<h2><button>Copy a wheel</button></h2><p>{ANSWER}</p></main>")
+    assert page.markdown.startswith("# Struct Wheel\n")
+    assert "## Copy a wheel" in page.markdown
+
+
 @pytest.mark.parametrize(
     "style",
     [

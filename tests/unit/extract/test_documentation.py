@@ -133,6 +133,58 @@ def test_navigation_inside_the_region_is_cut_as_a_whole(navigation: str, reason:
         assert list(reasons.values()) == [reason]
 
 
+@pytest.mark.parametrize(
+    ("control", "reason"),
+    [
+        ("<div><a href=/s>Source</a> <a href=/e>Edit</a></div>", "links to the source"),
+        ("<div><a href=/s>View source</a></div>", "links to the source"),
+        ("<div class=popup>Link copied to clipboard</div>", "a control"),
+        ("<p>Was this page helpful?</p>", "a control"),
+    ],
+)
+def test_a_control_is_cut(control: str, reason: str) -> None:
+    body = f"<main>{STORY}{control}<ul><li><a href=/s>Source</a></li><li>of the river</li></ul></main>"
+    assert kept_of(body) == ["The mill", *SENTENCES, "Source", "of the river"]
+    assert list(reasons_of(body).values()) == [reason]
+
+
+def test_links_to_their_own_place_are_no_navigation() -> None:
+    turn = "<div class=related><a href='#turn' title='Link to this method'>turn(wheel, speed)</a></div>"
+    method = f"<div id=turn>{turn}<p>Turns it.</p></div>"
+    assert "turn(wheel, speed)" in kept_of(f"<main>{STORY}{method}</main>")
+    assert "turn(wheel, speed)" not in kept_of(f"<main>{STORY}{method.replace('#turn', '#grind')}</main>")
+
+
+def test_sections_right_below_a_named_region_stay() -> None:
+    references = "<h2>References</h2><dl><dt>[Mills]</dt><dd>The Miller. Mills of the valley.</dd></dl>"
+    dialog = f"<div><h2>Your choice of cookies</h2><p>Accept</p></div><h2>Read on</h2><ul>{MENU}</ul>"
+    assert kept_of(f"<main>{STORY}</main>{references}{dialog}") == [
+        *("The mill", *SENTENCES, "References", "[Mills]", "The Miller. Mills of the valley.")
+    ]
+
+
+@pytest.mark.parametrize("name", ["footnotes", "endnotes"])
+def test_footnotes_outside_the_region_stay(name: str) -> None:
+    body = f"<div id=content>{STORY}</div><div id={name}><p>1. Written at the mill.</p></div><div id=footer>Version 2</div>"
+    assert kept_of(body) == ["The mill", *SENTENCES, "1. Written at the mill."]
+
+
+def test_what_stands_between_the_title_and_the_region_stays() -> None:
+    top = f"<header><div>Wheels</div><h1>The mill</h1></header><div class=path>POST /wheels</div><nav>{MENU}</nav>"
+    assert kept_of(f"{top}<div id=content>{PROSE}</div>") == ["Wheels", "The mill", "POST /wheels", *SENTENCES]
+
+
+def test_a_header_of_a_part_stays_and_that_of_the_page_does_not() -> None:
+    part = "<article><header><a href=/t>turn</a> of wheels</header><p>Turns one wheel after the other.</p></article>"
+    kept = kept_of(f"<main><header><a href=/h>Home</a> of millers</header>{STORY}{part}</main>")
+    assert kept[-2:] == ["turn of wheels", "Turns one wheel after the other."]
+
+
+@pytest.mark.parametrize("name", ["rst-content", "docstring", "vp-doc"])
+def test_a_promoted_page_in_the_markup_of_documentation_is_documentation(name: str) -> None:
+    assert scored(f"<div class={name}>{STORY}</div>").is_documentation(SOCIAL)
+
+
 def test_a_bar_of_a_few_links_with_labels_is_cut() -> None:
     bar = (
         "<div class=header><p>Next: <a href=/n>Wheels</a>, Previous: <a href=/p>Stones</a>, Up: <a href=/u>Mills</a></p></div>"

@@ -108,6 +108,8 @@ _TEASERS = frozenset({"p", "div"})
 _FEW_WORDS = 8  # a label or an icon's name, not a text
 _TITLE = "h1,h2,h3,h4,h5,h6,dt,summary,[role=heading]"
 _IN_TITLES = ",".join(f"{title} button" for title in _TITLE.split(","))
+_DOES = re.compile(r"\s*(?:copy|edit|share|save|hide|show|toggle|expand|collapse)\b", re.IGNORECASE)
+"""How the label of a button begins that does something with the title beside it."""
 _MAX_CHARS = 2_000_000
 _TITLE_WORDS = 3
 _MAX_WRAPPERS = 3
@@ -444,13 +446,27 @@ def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
             looked_at.append(button)
         else:  # an icon, whose picture is no title
             dom.drop(button)
-    if any(dom.is_inside(button, _TITLE) for button in looked_at):
+    if in_titles := [button for button in looked_at if dom.is_inside(button, _TITLE)]:
+        for button in in_titles:
+            if _is_beside_title(button):
+                dom.drop(button)
         dom.unwrap_all(tree, _IN_TITLES)
     for button in looked_at:
         has_heading = dom.has_descendant(button, *_HEADINGS) and _has_words(button, _TITLE_WORDS)
         if button.parent is not None and (has_heading or _is_title_of_next(button)):
             inner = dom.children(button)
-            button.replace_with(dom.new_element("div", None, *inner) if has_heading else _bold_paragraph(inner))
+            has_blocks = dom.has_descendant(button, *_HEADINGS, "a")
+            button.replace_with(dom.new_element("div", None, *inner) if has_blocks else _bold_paragraph(inner))
+
+
+def _is_beside_title(button: dom.Element) -> bool:
+    """Whether a button within a title does something with it, and the title has words of its own."""
+    title = button.closest(_TITLE)
+    return (
+        title is not None
+        and _DOES.match(button.text) is not None
+        and _WORD.search(title.text.replace(button.text, "", 1)) is not None
+    )
 
 
 def _bold_paragraph(inner: list[dom.AnyNode]) -> dom.Element:
@@ -469,6 +485,8 @@ def _is_title_of_next(button: dom.Element) -> bool:
     name = _name_of(opened)[:_LONG_NAME]
     is_collapsible = opened.attr("hidden") is not None or (opened.attr("role") or "") in _COLLAPSIBLE_ROLES
     is_collapsible = is_collapsible or _is_named(_COLLAPSIBLE, name)
+    # A button that opens nothing else holds no link: this is the head of what is open below it.
+    is_collapsible = is_collapsible or (button.attr("aria-expanded") == "true" and dom.has_descendant(button, "a"))
     if _is_named(_OVER, name) or not (is_question or (is_collapsible and _has_words(button, _TITLE_WORDS))):
         return False
     return _has_words(opened, _FEW_WORDS)

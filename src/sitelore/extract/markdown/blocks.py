@@ -673,15 +673,15 @@ _MARKED_LABELS = _LABELS | {
     "info": "Info", "error": "Error", "success": "Success", "todo": "Todo", "example": "Example", "question": "Question",
     "bug": "Bug", "abstract": "Abstract", "failure": "Failure", "quote": "Quote", "secondary": "Note", "details": "Details",
 }  # fmt: skip
-_MARKER_CLASSES = frozenset({"admonition", "admonitionblock", "theme-admonition", "markdown-alert", "custom-block", "callout"})
-_KIND_CLASS = re.compile(r"(?:theme-admonition|markdown-alert|admonition|custom-block|callout|alert|bd-callout)-{1,2}([a-z]+)")
+_MARKER_CLASSES = frozenset({
+    "admonition", "admonitionblock", "theme-admonition", "markdown-alert", "custom-block", "callout", "starlight-aside",
+})  # fmt: skip
+_KIND_CLASS = re.compile(r"(?:[a-z]+-)?(?:admonition|alert|aside|block|callout|is)[-_]{1,2}([a-z]+)")
 _ALERT_CLASSES = frozenset({"alert", "bd-callout"})
 _ADMONITION_CLASSES = _MARKER_CLASSES | _ALERT_CLASSES | _LABELS.keys()
 _ADMONITION_TAGS = frozenset({"div", "aside", "section", "p", "blockquote", "dl", "details", "table"})
 _TITLE_CLASS = re.compile(
-    r"(?:^|\s)(?:title|admonition-?title|admonition-?heading|admonition_header|markdown-alert-title|custom-block-title|callout-title"
-    r"|callout-heading|alert-heading|alert-title|note__?title|notetitle|versionmodified|admonition(?:Heading|Title)_\w+)(?=\s|$)",
-    re.IGNORECASE,
+    r"(?i)(?:^|\s)(?:title|versionmodified|[\w-]*(?:admonition|alert|aside|block|callout|note)[_-]{0,2}(?:title|head(?:ing|er))\w{0,20})(?=\s|$)"
 )
 _TITLE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
 _SENTENCE_ENDS = (":", ".", "!", "?", "\uff1a", "。", "…")

@@ -13,6 +13,7 @@ from itertools import islice
 
 from sitelore.extract import dom
 from sitelore.extract.markdown.blocks import CodeBlock
+from sitelore.extract.markdown.inline import is_toggle
 from sitelore.extract.page_objects.media import rescue_embeds, rescue_icons, rescue_images
 
 _LANGUAGE = re.compile(
@@ -469,21 +470,31 @@ def _tex_markdown(tex: str, *, is_block: bool) -> str:
 # Elements that are replaced before hidden ones are dropped from a tree
 
 _MAX_TABS = 300
+_TAB_ROLES = ("tablist", "tab", "tabpanel")
+_TAB_PARTS = "[role=tablist],[role=tab],[role=tabpanel],.tablist,.tablist li.tab,.tabpanel"
 _MAX_ANCHORS = 5_000
 _MAX_ANCHOR_CHARS = 200
-_MAX_TAB_CHARS = 60
+_MAX_TAB_CHARS, _MAX_TAB_START = 60, 300
+_TOGGLES = "summary:only-child,span[class*=toggle i],span[class*=click i],a[class*=toggle i],label[class*=source i]"
+_SECTION_EDITS = "[class*=editsection i]"
+_LANGUAGE_LABELS = "span.lang,div.lang,span.language,span.language-name,span[class*=code-lang i],div[class*=code-lang i]"
+_MAX_TOGGLES = 2_000
+_TOGGLE_WORDS = 3
 
 
 def prepare(tree: dom.Tree) -> None:
     """Rescue what is dropped from a tree with hidden elements: formulas, embedded content, task boxes, labels, images.
 
-    And close the anchors that the parser left open.
+    And close the anchors that the parser left open, and drop the controls that open something.
     """
     _close_anchors(tree)
+    _drop_toggles(tree)
     _rescue_formulas(tree)
     rescue_embeds(tree)
     _rescue_task_boxes(tree)
     _rescue_tab_labels(tree)
+    _rescue_listing_titles(tree)
+    _drop_language_labels(tree)
     rescue_images(tree)
     rescue_icons(tree)
 
@@ -503,6 +514,20 @@ def _close_anchors(tree: dom.Tree) -> None:
         names.add(name)
 
 
+def _drop_toggles(tree: dom.Tree) -> None:
+    """Drop labels that only say that a click opens something, short titles of what opens nothing, links to edit a section."""
+    for element in dom.select(tree, _TOGGLES)[:_MAX_TOGGLES]:
+        if element.tag == "summary":
+            around = dom.as_element(element.parent)
+            shown = [] if around is None else [node for node in around.children if not dom.is_blank(node)]
+            if len(shown) == 1 and len(element.text.split()) <= _TOGGLE_WORDS:
+                dom.drop(element)
+        elif is_toggle(element):
+            dom.drop(element)
+    for element in dom.select(tree, _SECTION_EDITS)[:_MAX_TOGGLES]:
+        dom.drop(element)
+
+
 def _rescue_task_boxes(tree: dom.Tree) -> None:
     """Replace the check boxes that list items start with by `[x]` and `[ ]`. Boxes of a form are questions, not tasks."""
     for box in dom.select(tree, "input[type=checkbox i]"):
@@ -519,14 +544,64 @@ def _rescue_task_boxes(tree: dom.Tree) -> None:
 
 def _rescue_tab_labels(tree: dom.Tree) -> None:
     """Move the labels of tabs into the panels that they open: a reader of Markdown sees all panels, one below the other."""
-    if not dom.select(tree, "[role=tabpanel]"):
-        return
-    for panel, tab in _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS]):
+    has_panels = bool(dom.select(tree, "[role=tabpanel],.tabpanel"))
+    pairs = _pair_tabs(dom.select(tree, _TAB_PARTS)[:_MAX_TABS]) if has_panels else iter(())
+    for panel, tab in [*pairs, *_pair_radio_tabs(tree)]:
         label = " ".join(tab.text.split())
-        # Panels without code mostly start with their label, or are parts of a menu.
-        if any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and dom.has_descendant(panel, "pre"):
+        # Panels without code often start with their label, or are parts of a menu.
+        is_needed = dom.has_descendant(panel, "pre") or _begins_otherwise(panel, label)
+        if is_needed and any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and panel.children:
             panel.children[0].insert_before(dom.new_element("p", None, dom.new_element("strong", None, dom.new_text(label))))
             tab.clear()
+
+
+def _begins_otherwise(panel: dom.Element, label: str) -> bool:
+    """Whether a panel holds text that does not begin with its label, and not a menu."""
+    if not dom.has_descendant(panel, "p") or dom.is_inside(panel, "nav,header,footer,form,dialog"):
+        return False
+    return not " ".join(panel.text[:_MAX_TAB_START].split()).casefold().startswith(label.casefold())
+
+
+def _pair_radio_tabs(tree: dom.Tree) -> Iterator[tuple[dom.Element, dom.Element]]:
+    """Give each panel its label, where radio buttons choose between the elements that follow (MkDocs, VitePress)."""
+    radios = {radio.attr("id") for radio in dom.select(tree, "input[type=radio][id]")[:_MAX_TABS]}
+    groups: dict[dom.Element, list[dom.Element]] = {}
+    for label in dom.select(tree, "label[for]")[:_MAX_TABS] if radios else ():
+        if label.attr("for") in radios and (holder := dom.as_element(label.parent)) is not None:
+            groups.setdefault(holder, []).append(label)
+    for holder, labels in groups.items():
+        after = next((element for node in holder.next_siblings if (element := dom.as_element(node)) is not None), None)
+        panels = dom.child_elements(after) if after is not None else []
+        if len(panels) == len(labels) > 1 and all(dom.has_descendant(panel, "pre", "p", "ul", "ol") for panel in panels):
+            yield from zip(panels, labels, strict=True)
+
+
+def _rescue_listing_titles(tree: dom.Tree) -> None:
+    """Move the title in the first row of a table of line numbers and lines in front of it, where it is no listing."""
+    for title in dom.select(tree, "table[class*=highlight i] tr:first-child > th:only-child")[:_MAX_TABS]:
+        table, row = title.closest("table"), title.closest("tr")
+        if table is not None and row is not None and dom.has_descendant(table, "pre"):
+            table.insert_before(dom.new_element("p", None, *dom.children(title)))
+            dom.drop(row)
+
+
+def _drop_language_labels(tree: dom.Tree) -> None:
+    """Drop the names of languages that stand right before listings: fences have them."""
+    for label in dom.select(tree, _LANGUAGE_LABELS)[:_MAX_TABS]:
+        name = label.text.strip().lower()
+        if (_ALIASES.get(name, name) in _KNOWN or name in _NO_LANGUAGE) and _is_before_listing(label):
+            dom.drop(label)
+
+
+def _is_before_listing(label: dom.Element) -> bool:
+    """Whether the element after a label, or after a wrapper that holds no other text, is a listing."""
+    for element in (label, dom.as_element(label.parent)):
+        if element is None:
+            return False
+        following = next((each for node in element.next_siblings if (each := dom.as_element(node)) is not None), None)
+        if following is not None and following.tag == "pre":
+            return True
+    return False
 
 
 def _pair_tabs(elements: list[dom.Element]) -> Iterator[tuple[dom.Element, dom.Element]]:
@@ -535,6 +610,8 @@ def _pair_tabs(elements: list[dom.Element]) -> Iterator[tuple[dom.Element, dom.E
     groups: list[tuple[list[dom.Element], list[dom.Element]]] = []
     for element in elements:
         role = element.attr("role")
+        if role not in _TAB_ROLES:  # Antora names them by classes alone
+            role = next((name for name in (element.attr("class") or "").split() if name in _TAB_ROLES), role)
         if role == "tablist":
             groups.append(([], []))
         elif groups:

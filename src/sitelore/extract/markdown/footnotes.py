@@ -184,7 +184,7 @@ def _holds_only(element: dom.Element, dropped: set[dom.Element]) -> bool:
 
 
 def remove_own_number(text: str, label: str) -> str:
-    """Remove the number that a note starts with, when its label says it already."""
+    """Remove the number that a note starts with, when its label says it already, or the full stop after a linked number."""
     stripped = text.lstrip()
-    match = re.match(rf"[\[(]?{re.escape(label)}[\])]?[.:)]?(?=\s|$)\s*", stripped)
+    match = re.match(rf"(?:[\[(]?{re.escape(label)}[\])]?[.:)]?|[.:)])(?=\s|$)\s*", stripped)
     return stripped[match.end() :] if match is not None else text

@@ -655,7 +655,8 @@ ANCHOR_CLASS = re.compile(
 """Class of the link from a heading to itself, or to where it is edited."""
 _SEPARATOR_CLASS = re.compile(r"(?:^|[\s_-])(?:sep|separator|divider)(?=$|\s)", re.IGNORECASE)
 _TOGGLE = re.compile(
-    r"(?:expand|collapse|show|hide|toggle)(?: (?:all|code|content|description|details|example|less|more|source))?",
+    r"\[?(?:click to )?(?:expand|collapse|show|hide|toggle|view)"
+    r"(?: (?:all|code|content|description|details|example|less|more|(?:the )?source(?: code)?))?\]?",
     re.IGNORECASE,
 )
 """The whole label of a control that only says that it opens something."""

@@ -275,7 +275,7 @@ class _Walk(ParagraphBuilder):
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
         if not self._ends_in_space and (class_ := element.attr("class")):
-            if self._level and ("editsection" in class_ or is_separator(element, class_)):
+            if self._level and is_separator(element, class_):
                 self._add_gap()
                 return None
             if not self._is_code and (gap := self._gaps.before(element, class_, self._leaves)):
