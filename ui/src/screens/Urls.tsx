@@ -30,6 +30,8 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
   const offset = Math.max(0, Number(parameters.get('offset')) || 0)
   const urls = useQuery(queries.urls(run, filter, sort, order, offset))
   const facets = useQuery(queries.facets(run, filter))
+  // Both are shown together: facets that came later would push the table down.
+  const isLoading = urls.isPending || facets.isPending
   const isFiltered = Boolean(filter.status?.length || filter.skip_reason?.length || filter.error || filter.q)
   const clear = () => change({ status: '', skip_reason: '', error: '', q: '', offset: '' })
 
@@ -51,7 +53,7 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
           />
         }
       >
-        {facets.data && (
+        {!isLoading && facets.data && (
           <>
             <FacetButtons
               label={texts.urls.state}
@@ -77,7 +79,7 @@ export function UrlsTab({ run, inspect, isActive }: UrlsTabProps) {
           </>
         )}
       </ListBar>
-      {urls.isPending ? (
+      {isLoading ? (
         <Loading />
       ) : urls.isLoadingError ? (
         <Failure error={urls.error} retry={() => void urls.refetch()} />
