@@ -1321,8 +1321,8 @@ export const texts = {
     searches: (searches: number, queries: number) => `Searches: ${searches.toLocaleString()}, different queries: ${queries.toLocaleString()}.`,
     query: 'Query',
     searched: 'Searches',
-    withoutResults: 'Without results',
-    weakResults: 'With weak ones only',
+    withoutResults: 'No result',
+    weakResults: 'Weak ones',
     machines: 'Readiness for machines',
     machinesDefinition:
       'How well language models and crawlers without a browser can use the site. Tokens are estimated at four bytes. llms.txt is not read by crawls yet.',
