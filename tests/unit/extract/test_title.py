@@ -54,6 +54,13 @@ def test_a_lower_heading_that_the_head_repeats_is_the_title(tag: str) -> None:
     assert title_of(f"<{tag}>Wheels</{tag}><{tag}>Stones</{tag}>", "Stones — Mills 3.1 documentation") == "Stones"
 
 
+def test_a_heading_that_the_head_ends_with_after_a_colon_is_the_title() -> None:
+    assert (
+        title_of("<h2>Chapter 11. Wheels</h2><h2>Stones</h2>", "Mills: Documentation: 18: Chapter 11. Wheels")
+        == "Chapter 11. Wheels"
+    )
+
+
 def test_an_element_named_as_title_that_the_head_repeats_is_the_title() -> None:
     assert title_of("<div class=page-title>Stones</div><h2>About</h2>", "Stones | Mills") == "Stones"
     assert title_of("<div class=page-title>Other</div><h2>About</h2>", "Stones | Mills") == "[Stones]"

@@ -344,11 +344,11 @@ class _Names:
     site: AbstractSet[str]
 
     def repeats(self, text: str) -> bool:
-        """Whether `<title>` repeats a text: as a part of its own, as most of it, or as the beginning of a part."""
+        """Whether `<title>` repeats a text: as a part, as most of it, as its end after a colon, or as the beginning of a part."""
         key, whole = _key(text), _key(self.whole)
         if not key or key in self.site:
             return False
-        if key in self.own or (key in whole and len(key) >= _MOST * len(whole)):
+        if key in self.own or (key in whole and len(key) >= _MOST * len(whole)) or self.whole.endswith(f": {text}"):
             return True
         # Reference pages name the kind of thing before its name: "Class Stone" for "Stone (Mill API)".
         named = [match[1] for match in [_IN_BRACKETS.fullmatch(self.whole)] if match] or [self.whole]
