@@ -344,7 +344,7 @@ class _Names:
     site: AbstractSet[str]
 
     def repeats(self, text: str) -> bool:
-        """Whether `<title>` repeats a text: as a part, as most of it, as its end after a colon, or as the beginning of a part."""
+        """Whether `<title>` repeats a text: as a part, as most of it, as its end after a colon, or as the start of a part."""
         key, whole = _key(text), _key(self.whole)
         if not key or key in self.site:
             return False
