@@ -11,24 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-_TARGET = r"\((?:[^()\\\n]{1,2000}+|\\.|\((?:[^()\n]{1,500}+|\([^()\n]{0,200}\)){0,100}\)){0,500}\)"
-_LABEL = (
-    rf"(?:[^\[\]\\`]{{1,300}}+|`[^`\n]{{1,300}}`|\\.|!?\[(?:[^\[\]]|\[[^\[\]]{{0,99}}\]){{0,300}}\](?:{_TARGET})?){{0,100}}"
-)
-_ELEMENT = re.compile(
+_TARGET = r"\((?:[^()\\\n]|\\.|\((?:[^()\n]|\([^()\n]{0,200}\)){0,500}\)){0,2000}\)"
+_LINK = re.compile(
     rf"""
-    `(?P<ticks>`*)(?:.{{1,2000}}?)`(?P=ticks)(?!`)
+    (?P<ticks>`+)(?:.{{1,2000}}?)(?P=ticks)(?!`)
     |\\.
-    |\[(?P<label>{_LABEL})\]{_TARGET}
-    |!\[(?P<image>{_LABEL})\]{_TARGET}
+    |(?P<open>!?\[)(?P<label>(?:[^\[\]\\`]|`[^`\n]{{1,300}}`|\\.|!?\[(?:[^\[\]]|\[[^\[\]]{{0,99}}\]){{0,300}}\](?:{_TARGET})?){{0,300}}?)\]{_TARGET}
     |\[\^[^\[\]\s]{{1,60}}\](?!:)
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Code, escapes, links, images and footnotes. Every branch starts with a literal, so that `re` skips other text quickly."""
 _FENCE = re.compile(r"^[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?[ \t>]*(`{3,}|~{3,})", re.MULTILINE)
+_MAY_BE_LINK = re.compile(r"[`\\\[!]")
 _SIGNS = ("](", "[^")
-_LABELS = ("label", "image")
 _MAX_NESTING = 3
 
 Range = tuple[int, int]
@@ -108,12 +103,17 @@ def _may_hold_links(text: str) -> bool:
 
 
 def _in_range(text: str, start: int, end: int, depth: int) -> Iterator[Range]:
-    for element in _ELEMENT.finditer(text, start, end):
-        if (label := element.lastgroup) in _LABELS:
-            first, last = element.span(label)
-            yield element.start(), first
-            if depth < _MAX_NESTING and _may_hold_links(element[label]):
+    while (mark := _MAY_BE_LINK.search(text, start, end)) is not None:
+        link = _LINK.match(text, mark.start(), end)
+        if link is None:
+            start = mark.end()
+            continue
+        if link["open"] is not None:
+            first, last = link.span("label")
+            yield link.start(), first
+            if depth < _MAX_NESTING and _may_hold_links(link["label"]):
                 yield from _in_range(text, first, last, depth + 1)
-            yield last, element.end()
-        elif label is None and text[element.start()] == "[":
-            yield element.span()
+            yield last, link.end()
+        elif text[link.start()] == "[":
+            yield link.span()
+        start = max(link.end(), mark.end())
