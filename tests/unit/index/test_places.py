@@ -128,3 +128,10 @@ def test_an_option_does_not_take_the_anchor_of_a_heading_with_its_name() -> None
 def test_functions_whose_prototypes_are_in_code_are_defined_there(code: str, names: list[str]) -> None:
     (chunk,) = chunk_page(Url.trusted("https://a.example/lamps"), CleanText(f"# Lamps\n\n```\n{code}\n```\n"))
     assert list(chunk.definitions) == names
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("link", ["[a](b) ", "![a](b) ", "![a [c](d) e](b) ", "[`a`](b) \\\\"])
+def test_links_in_a_bracket_that_nothing_closes_take_no_longer_than_others(link: str) -> None:
+    text = f"[{link * 200}\n\n[The lamp](http://a.example/lamp) burns.\n"
+    assert text[removed_ranges(text)[-1][0] : removed_ranges(text)[-1][1]] == "](http://a.example/lamp)"

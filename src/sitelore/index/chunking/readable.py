@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 _TARGET = r"\((?:[^()\\\n]|\\.|\((?:[^()\n]|\([^()\n]{0,200}\)){0,500}\)){0,2000}\)"
+# Each part of a label is read in one way (an atomic group): links in a bracket that nothing closes would take exponential time.
 _LINK = re.compile(
     rf"""
     (?P<ticks>`+)(?:.{{1,2000}}?)(?P=ticks)(?!`)
     |\\.
-    |(?P<open>!?\[)(?P<label>(?:[^\[\]\\`]|`[^`\n]{{1,300}}`|\\.|!?\[(?:[^\[\]]|\[[^\[\]]{{0,99}}\]){{0,300}}\](?:{_TARGET})?){{0,300}}?)\]{_TARGET}
+    |(?P<open>!?\[)(?P<label>(?>!?\[(?:[^\[\]]|\[[^\[\]]{{0,99}}\]){{0,300}}\](?:{_TARGET})?|`[^`\n]{{1,300}}`|\\.|[^\[\]\\`]){{0,300}}?)\]{_TARGET}
     |\[\^[^\[\]\s]{{1,60}}\](?!:)
     """,
     re.VERBOSE | re.DOTALL,
